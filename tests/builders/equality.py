@@ -32,7 +32,9 @@ def _parts(whole):
     """The parts of a mapping, a tuple or a dataclass by their names or positions, in order."""
     if isinstance(whole, tuple):
         return dict(enumerate(whole))
-    return whole if isinstance(whole, Mapping) else vars(whole)
+    if isinstance(whole, Mapping):
+        return whole
+    return {field.name: getattr(whole, field.name) for field in dataclasses.fields(whole)}
 
 
 def assert_all_close(found, wanted, *, rtol=0.0, atol=0.0):

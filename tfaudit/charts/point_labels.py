@@ -81,10 +81,13 @@ def _in_pixels(
     points: pd.DataFrame, x: str, y: str, name: str, width: int, height: int
 ) -> list[tuple[str, float, float]]:
     """Return the name of each point and how far it stands across and up, in pixels."""
-    values = points[[x, y]].to_numpy(float)
-    shares = (values - values.min(0)) / np.where(np.ptp(values, 0), np.ptp(values, 0), 1)
-    places = ((1 - FILLED) / 2 + FILLED * shares) * (width, height)
-    return list(zip(points[name].astype(str), *places.T.tolist(), strict=True))
+    positions = _pixels(points[x], width), _pixels(points[y], height)
+    return list(zip(points[name].astype(str), *positions, strict=True))
+
+
+def _pixels(values: pd.Series, extent: int) -> pd.Series:
+    share = (values - values.min()) / (np.ptp(values) or 1)
+    return extent * ((1 - FILLED) / 2 + FILLED * share)
 
 
 def _spans(
