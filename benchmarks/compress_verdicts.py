@@ -1,137 +1,220 @@
 """What searches of `tfaudit compress` find: share that pass, size, and the loss on images that no search had.
 
-    python -m benchmarks.compress_verdicts [DATA ...] [--splits 10] [--trained] [--data-dir DIR]
+    python -m benchmarks.compress_verdicts [DATA ...] [--splits 100] [--data-dir DIR]
 
-A small network is trained on each data set. Every search takes its own random share of the test images; with
-`--trained` also some training images, for pruned candidates. "The smallest" judges only the smallest file that passes
-on the selection part, on the held-out part; "in turn" those that pass there, from the largest. "Plain on all" is what
-`compress_to_limits` does. The loss, and whether it exceeds a limit, are measured on test images that no search took.
+A small network is trained on each data set. Each split draws the images of a search at random from the test images,
+divides them into a selection part and a held-out part, and applies every rule of `passing_files` to the same files,
+without and with those that need training data. The loss is that on the test images that the search did not draw; a pass
+is wrong if it exceeds a limit there.
+
+The candidates are those of a search without remedies, slow kinds and layers in float by cost. Each is made once, when a
+split first needs it, from training images, so that it depends on no test image. It is predicted once on all of them.
 """
 
 import argparse
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest import mock
 
 import keras
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import train_test_split
 
 from benchmarks.first_screens import printed
-from tfaudit import Limits, compress_to_limits, load_dataset
-from tfaudit.audits.gate.checks import PASS
-from tfaudit.compress.model_comparison import predictions_of
+from tests.builders.simulated_searches import passing_files
+from tfaudit import Limits, Predictions, load_dataset
+from tfaudit.audits.gate.gate import Verdict, gate
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, ConversionError
+from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.search import search_report
-from tfaudit.search.search_settings import FINE_TUNING
-from tfaudit.search.trials import Trials
+from tfaudit.models.registry import build_model
+from tfaudit.search.candidate_models import CandidateMaker
+from tfaudit.search.candidate_store import BASELINE, CandidateStore
+from tfaudit.search.candidates import Candidate, Preparation, candidates
+from tfaudit.search.search_data import Parts, some_of_every_class
+from tfaudit.search.search_settings import SearchSettings, predictions_on
+from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.search.source_model import SourceModel
+from tfaudit.search.trials import Trial, Trials
+from tfaudit.study.quantization import KINDS
 
-EPOCHS = {"digits": 30, "mnist": 2, "fashion_mnist": 3, "cifar10": 5}
-"""Epochs of training of each network."""
-
-TRAINED = 4000
-"""Training images with which pruned candidates are fine-tuned."""
-
-SEARCHES = {
-    "digits": (0.7, Limits(4, 25)),
-    "mnist": (0.2, Limits(1, 5)),
-    "fashion_mnist": (0.2, Limits(1, 5)),
-    "cifar10": (0.2, Limits(1, 5)),
+DEFAULT, LOOSE = ((1, 5), (2, 12))
+NETWORKS = {
+    "digits": ("digits_convnet", 30, 0.7, [(4, 25)]),
+    "fashion_mnist": ("lenet_r", 4, 0.5, [DEFAULT, LOOSE]),
+    "cifar10": ("cifar_convnet", 6, 0.5, [DEFAULT, LOOSE]),
 }
-"""Share of the test images that a search has, and its limits."""
+"""Architecture, epochs of training, share of the test images that a search has; and limits on the drop of accuracy and
+of any class's recall, points."""
+
+TRAINED, TUNED = 12_000, 4000
+"""Most training images of a network, and of its pruned candidates."""
 
 
-def network(train: Dataset, epochs: int) -> keras.Model:
-    """Return a trained network of two convolutions."""
+def network(name: str, train: Dataset, epochs: int) -> keras.Model:
+    """Return a trained network."""
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input(train.image_shape)])
-    model.add(keras.layers.Rescaling(1 / float(train.images.max())))
-    for filters in (16, 32):
-        model.add(keras.layers.Conv2D(filters, 3, 2, padding="same", activation="relu"))
-    model.add(keras.layers.Flatten())
-    model.add(keras.layers.Dense(train.num_classes))
+    model = build_model(name, train.image_shape, train.num_classes)
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.fit(train.images, train.labels, batch_size=128, epochs=epochs, verbose=0)
     return model
 
 
-def smallest(trials: Trials, *_: object) -> tuple[list[str], list[str]]:
-    """Return the key of the smallest file that passes on the selection part, or else of the closest, as a sequence."""
-    return [], [trials.smallest() or trials.closest()]
+class Files:
+    """The files of all candidates of a model, and their predictions on the test images.
+
+    Args:
+        path: the model.
+        folder: where trained candidates are stored.
+        train: training images.
+        test: test images.
+    """
+
+    def __init__(self, path: Path, folder: Path, train: Dataset, test: Dataset) -> None:
+        source = SourceModel(path)
+        self.plan = [
+            one
+            for one in candidates(source.copy, training=True)
+            if not (KINDS[one.kind].slow or one.spared or (one.pruned and one.pruned.remedies))
+        ]
+        self.plain = [one.key for one in self.plan if one.is_plain]
+        self.test, self._settings = test, SearchSettings(batch_size=500)
+        calibration = some_of_every_class(train, CALIBRATION_IMAGES, 0)
+        parts = Parts(test, test, test, calibration, train)
+        store = CandidateStore(folder, {}, self.plan, test)
+        self._maker = CandidateMaker(source, store, parts, self._settings, is_over=lambda: False)
+        self.baseline_bytes = weight_bytes(path)[0]
+        before = self._settings.ranked(source.model, test)
+        store.save(BASELINE, before, self.baseline_bytes)
+        self._ranked = {BASELINE: before}
+        self._sizes: dict[str, int] = {}
+
+    def size(self, candidate: Candidate) -> int:
+        """Return the bytes of a candidate's file, 0 if there is none; make it if needed."""
+        if candidate.key not in self._sizes:
+            try:
+                content = self._maker.flatbuffer(candidate)
+                self._ranked[candidate.key] = self._settings.ranked(content, self.test)
+                self._sizes[candidate.key] = len(content)
+            except ConversionError:
+                self._sizes[candidate.key] = 0
+        return self._sizes[candidate.key]
+
+    def model(self, preparation: Preparation) -> str:
+        """Return the key of the predictions of a model before it is quantized; train it if needed."""
+        key = preparation.key or BASELINE
+        if key not in self._ranked:
+            self._ranked[key] = self._maker.predictions(preparation).member(0)
+        return key
+
+    def verdict(self, key: str, rows: np.ndarray, limits: Limits, alpha: float = 0.05) -> Verdict:
+        """Return the gate's verdict on a file or model, on some rows of the test images."""
+        return gate(*self.sides(key, rows), limits, alpha=alpha)
+
+    def sides(self, key: str, rows: np.ndarray) -> tuple[Predictions, Predictions]:
+        """Return the predictions of the model and of a file or model on some rows of the test images."""
+        part = self.test.select(rows, split="test")
+        before, after = (
+            predictions_on(part, self._ranked[one].take(rows)) for one in (BASELINE, key)
+        )
+        return before, after
+
+    @property
+    def accuracy(self) -> float:
+        """Accuracy of the model on the test images, a share."""
+        return float(predictions_on(self.test, self._ranked[BASELINE]).accuracy()[0])
 
 
-def in_turn(trials: Trials, *_: object) -> tuple[list[str], list[str]]:
-    """Return the keys of all files that pass on the selection part, plain or not, as one sequence."""
-    return sequences(trials, (), ())
+def tried(files: Files, rows: np.ndarray, limits: Limits, *, trained: bool) -> Trials:
+    """Return the trials of a search with these rows as selection part: it leaves out what need not be tried."""
+    trials = Trials()
+    for candidate in files.plan:
+        if trained or not candidate.preparation.key:
+            trials.by_key[candidate.key] = _trial(trials, files, candidate, rows, limits)
+    return trials
 
 
-sequences = Trials.sequences
-RULES: dict[str, Callable] = {
-    "the smallest": smallest,
-    "in turn": in_turn,
-    "plain on all": sequences,
-}
+def _trial(
+    trials: Trials, files: Files, candidate: Candidate, rows: np.ndarray, limits: Limits
+) -> Trial:
+    if reason := trials.needless(candidate):
+        return Trial(NOT_TRIED, reason)
+    preparation = candidate.preparation
+    if not trials.is_judged(preparation):
+        model = files.model(preparation)
+        trials.judge_model(preparation, files.verdict(model, rows, limits))
+    if reason := trials.float_failure(preparation):
+        return Trial(NOT_TRIED, reason)
+    size = files.size(candidate)
+    if not size:
+        return Trial(NO_FILE, "TensorFlow Lite makes no file.")
+    if reason := trials.too_large(candidate, size):
+        return Trial(NOT_TRIED, reason, size)
+    verdict = files.verdict(candidate.key, rows, limits)
+    return Trial(verdict.outcome, "", size, verdict=verdict)
 
 
 def searches(
-    model: keras.Model,
-    test: Dataset,
-    rows: np.ndarray,
-    limits: Limits,
-    seed: int,
-    train: Dataset | None,
-) -> list[dict]:
-    """Return what each rule finds with some rows of the test images."""
-    asked, others = (test.select(np.flatnonzero(one), split="test") for one in (rows, ~rows))
+    files: Files, share: float, limits: Limits, seed: int, *, trained: bool
+) -> list[dict[str, object]]:
+    """Return what each rule finds with a random share of the test images, of which half are held out."""
+    labels = files.test.labels
+    asked, others = train_test_split(
+        np.arange(len(labels)), train_size=share, random_state=seed, stratify=labels
+    )
+    selection, held_out = train_test_split(
+        asked, test_size=0.5, random_state=seed, stratify=labels[asked]
+    )
+    trials = tried(files, selection, limits, trained=trained)
+
+    def verdict(key: str, on_all: bool, alpha: float) -> Verdict:
+        return files.verdict(key, asked if on_all else held_out, limits, alpha)
+
     found = []
-    without_report = mock.patch.object(search_report, "write_report")
-    with TemporaryDirectory() as folder, without_report:
-        for rule, sequence in RULES.items():  # later ones find all files in the directory
-            (Path(folder) / "model.tflite").unlink(missing_ok=True)
-            for stale in Path(folder).glob("candidates/predictions/split=[hp]*"):
-                shutil.rmtree(stale)  # each rule judges as if it were the first
-            with mock.patch.object(Trials, "sequences", sequence):
-                search = compress_to_limits(
-                    model, asked, limits, train=train, training=FINE_TUNING, out=folder, seed=seed
-                )
-            row = {"judged": rule, "passes": 100.0 * (search.outcome == PASS)}
-            if search.outcome == PASS:
-                path = Path(folder) / "model.tflite"
-                before, after = predictions_of({"before": model, "after": path}, others).values()
-                lost = pd.Series(before.correct()[0].astype(float) - after.correct()[0])
-                loss, worst = 100 * lost.mean(), 100 * lost.groupby(before.labels).mean().max()
-                over = loss > limits.overall_drop_pp or worst > limits.worst_class_drop_pp
-                pruned = search.chosen.startswith(("channel", "weight"))
-                row |= {"kB": path.stat().st_size / 1e3, "loss": loss, "wrong": 100.0 * over}
-                row |= {"pruned": 100.0 * pruned}
-            found.append(row)
+    for rule, key in passing_files(trials, files.plain, verdict).items():
+        row: dict[str, object] = {"limits": limits.in_words(), "trained": trained, "judged": rule}
+        size = files.baseline_bytes if key is None else trials.by_key[key].size
+        row |= {"passes, %": 100.0 * (key is not None), "kB or the model's": size / 1e3}
+        if key is not None:
+            truth = measure(*files.sides(key, others))
+            loss, worst = float(truth.overall.loss[0]), float(truth.classes.loss.max())
+            over = loss > limits.overall_drop_pp or worst > limits.worst_class_drop_pp
+            plain = key in files.plain
+            row |= {"not plain, %": 100.0 * (not plain), "kB": size / 1e3}
+            row |= {"loss": loss, "of the worst class": worst, "wrong, %": 100.0 * over}
+        found.append(row)
     return found
 
 
 def main() -> None:
     """Print a table for each data set."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("datasets", nargs="*", default=list(EPOCHS))
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--trained", action="store_true")
+    parser.add_argument("datasets", nargs="*", default=list(NETWORKS))
+    parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--data-dir")
     options = parser.parse_args()
     for name in options.datasets:
-        found = []
+        architecture, epochs, share, drops = NETWORKS[name]
         train, test = (
             load_dataset(name, split, data_dir=options.data_dir) for split in ("train", "test")
         )
-        model = network(train, EPOCHS[name])
-        for seed in range(options.splits):
-            share, limits = SEARCHES[name]
-            rows = np.random.default_rng(seed).random(test.num_examples) < share
-            some = train.take(TRAINED) if options.trained else None
-            rules = searches(model, test, rows, limits, seed, some)
-            found += [{"data": name, **row} for row in rules]
-        means = pd.DataFrame(found).groupby(["data", "judged"], sort=False).mean()
-        printed(means.reset_index())
+        train = train.take(TRAINED)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.keras"
+            network(architecture, train, epochs).save(path)
+            files = Files(path, Path(folder), train.take(TUNED), test)
+            print(f"{name}: {100 * files.accuracy:.1f} %, {files.baseline_bytes / 1e3:.1f} kB\n")
+            for overall, worst in drops:
+                limits = Limits(overall_drop_pp=overall, worst_class_drop_pp=worst)
+                found = [
+                    row
+                    for trained in (False, True)
+                    for seed in range(options.splits)
+                    for row in searches(files, share, limits, seed, trained=trained)
+                ]
+                groups = pd.DataFrame(found).groupby(["limits", "trained", "judged"], sort=False)
+                printed(groups.mean().reset_index())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Simulated searches for the smallest file that passes, whose files truly lose known shares of the accuracy."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -18,11 +18,7 @@ SMALLER = 0.75
 def found_files(
     losses: Sequence[float], seed: int, images: int, plain: Collection[int] = (), limit: float = 1.0
 ) -> dict[str, int | None]:
-    """Return which simulated file passes a search, None for none, by what is judged.
-
-    Judged is the smallest file alone that passes on the selection half, on the half that is held out; or the files that
-    pass on the selection half in turn there, from the largest; or plain files in turn on all images, then the others
-    in turn on the half that is held out, as `compress_to_limits` does.
+    """Return which simulated file passes a search, None for none, by the rules of `passing_files`.
 
     Args:
         losses: true losses of accuracy of the files in points, the largest file first.
@@ -46,23 +42,43 @@ def found_files(
         size = int(1e6 * SMALLER**file)
         selected = verdict(file, slice(half))
         trials.by_key[str(file)] = Trial(selected.outcome, size=size, verdict=selected)
-    chosen = sorted(trials.passing, key=int)
+    found = passing_files(
+        trials,
+        [str(file) for file in plain],
+        lambda key, on_all, alpha: verdict(int(key), slice(0 if on_all else half, images), alpha),
+    )
+    return {rule: None if key is None else int(key) for rule, key in found.items()}
+
+
+def passing_files(
+    trials: Trials, plain: Collection[str], verdict: Callable[[str, bool, float], Verdict]
+) -> dict[str, str | None]:
+    """Return the key of the smallest file that passes, None for none, by what is judged.
+
+    Judged is the smallest file alone that passes on the selection part, on the held-out part; or the files that pass on
+    the selection part in turn there, from the largest; or plain files in turn on all images, then the others in turn on
+    the held-out part, as `compress_to_limits` does.
+
+    Args:
+        trials: the files on the selection part.
+        plain: keys of the files that use no labels.
+        verdict: function that judges a file by its key, on all images or the held-out part, at a level.
+    """
+
+    def size(key: str) -> int:
+        return trials.by_key[key].size
+
+    chosen = sorted(trials.passing, key=size, reverse=True)
     rules = {
         "the smallest": ([], chosen[-1:]),
         "in turn": ([], chosen),
-        "in turn, plain files on all images": trials.sequences([str(file) for file in plain], ()),
+        "in turn, plain files on all images": trials.sequences(plain, ()),
     }
     found = {}
     for name, (first, second) in rules.items():
         verdicts = judged_in_turn(
-            first,
-            second,
-            lambda key, alpha, first=first: verdict(
-                int(key), slice(0 if key in first else half, images), alpha
-            ),
-            0.05,
+            first, second, lambda key, alpha, first=first: verdict(key, key in first, alpha), 0.05
         )
-        found[name] = max(
-            (int(key) for key, one in verdicts.items() if one.outcome == PASS), default=None
-        )
+        passing = [key for key, one in verdicts.items() if one.outcome == PASS]
+        found[name] = min(passing, key=size, default=None)
     return found
