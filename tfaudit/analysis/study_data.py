@@ -123,10 +123,8 @@ class StudyData:
         """Records of the members, complete or failed, by variant and number."""
         numbers = range(self.study.population)
         return {
-            variant.key: {
-                n: record for n in numbers if (record := self.store.record(variant.key, n))
-            }
-            for variant in self.study.all_variants
+            key: {n: record for n in numbers if (record := self.store.record(key, n))}
+            for key in self.study.keys
         }
 
     @cached_property

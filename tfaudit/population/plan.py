@@ -111,9 +111,9 @@ def member_jobs(store: Store) -> list[MemberJob]:
     """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations."""
     study = store.study
     jobs = [
-        MemberJob(v.key, member, study.parent_of(v.key))
+        MemberJob(key, member, study.parent_of(key))
         for member in range(study.population)
-        for v in study.all_variants
+        for key in study.keys
     ]
     return [job for job in jobs if not store.is_complete(job.variant, job.member)]
 

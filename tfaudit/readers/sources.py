@@ -73,12 +73,12 @@ def read_labels(
         InputError: the file cannot be read, or holds no column or array of labels.
     """
     file = _open(path)
+    cluster = _named(file, cluster) or file.find((CLUSTER,))
     if isinstance(file, TableFile):
         column = _named(file, column) or file.find(_LABELS)
         if column is None:
             expected = "a column `label`, or a column named with --label-column"
             raise InputError(str(path), f"columns {listed(file.columns)}", expected)
-        cluster = _named(file, cluster) or file.find((CLUSTER,))
         clusters = None if cluster is None else file.text(cluster)
         return Labels(path, file.text(column), _table_ids(file, id_name), clusters)
     name = _named(file, column) or file.find(_LABELS) or _only(file)
@@ -90,7 +90,6 @@ def read_labels(
         raise InputError(str(path), got, "one class per example")
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
-    cluster = _named(file, cluster) or file.find((CLUSTER,))
     clusters = None if cluster is None else file.read(cluster)
     return Labels(path, _classes(values, str(path)), _array_ids(file), clusters)
 

@@ -218,7 +218,7 @@ class Store:
     @property
     def variants(self) -> tuple[str, ...]:
         """Keys of the variants with at least one complete member, the dense baseline first."""
-        return tuple(v.key for v in self.study.all_variants if self.members(v.key))
+        return tuple(key for key in self.study.keys if self.members(key))
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -229,7 +229,7 @@ class Store:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The study's conditions with at least one complete evaluation, in the study's order."""
-        pairs = [(v.key, member) for v in self.study.all_variants for member in self.members(v.key)]
+        pairs = [(key, member) for key in self.study.keys for member in self.members(key)]
         is_complete = self.evaluations.is_complete
         return tuple(
             c for c in self.study.conditions if any(is_complete(*pair, c.split) for pair in pairs)
@@ -336,19 +336,20 @@ class Store:
     def evaluated_members(self) -> list[tuple[str, int]]:
         """Return variants and numbers of the complete members to test under every condition."""
         study = self.study
-        keys = [variant.key for variant in study.all_variants]
+        keys = study.keys
         if study.corrupted_variants is not None:
-            keys = [key for key in keys if key in (keys[0], *study.corrupted_variants)]
+            keys = tuple(key for key in keys if key in (keys[0], *study.corrupted_variants))
         most = study.corrupted_members or study.population
         return [(key, member) for key in keys for member in self.members(key) if member < most]
 
     def expected(self) -> list[tuple[str, int]]:
         """Return variants and numbers of the members that there should be: the population, or the imported ones."""
-        keys = [variant.key for variant in self.study.all_variants]
-        numbers = self.imported
-        if numbers is None:
-            return [(key, member) for key in keys for member in range(self.study.population)]
-        return [(key, member) for key in keys for member in numbers.get(key, ())]
+        keys = self.study.keys
+        everyone = range(self.study.population)
+        given = self.imported
+        return [
+            (key, n) for key in keys for n in (everyone if given is None else given.get(key, ()))
+        ]
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Record that a member failed; a later run tries it again."""
@@ -357,11 +358,7 @@ class Store:
 
     def failures(self) -> dict[tuple[str, int], str]:
         """Return the tracebacks of the members that failed, by variant and number."""
-        records = {
-            (variant.key, member): self.record(variant.key, member)
-            for variant in self.study.all_variants
-            for member in range(self.study.population)
-        }
+        records = {pair: self.record(*pair) for pair in self.expected()}
         return {
             pair: record["traceback"]
             for pair, record in records.items()

@@ -165,7 +165,7 @@ class Study:
         for variant in self.variants:
             valid = isinstance(variant, Variant)
             require(valid, "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
-        keys = [variant.key for variant in self.all_variants]
+        keys = self.keys
         for i, variant in enumerate(self.variants, start=1):
             parent = variant.parent
             known = parent in (None, *keys[:i])
@@ -284,6 +284,11 @@ class Study:
     def all_variants(self) -> tuple[Variant, ...]:
         """The dense baseline, followed by the compressed variants."""
         return (Dense() if self.training else ImportedBaseline(), *self.variants)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of all variants, the dense baseline first."""
+        return tuple(variant.key for variant in self.all_variants)
 
     @property
     def planned_training(self) -> Training | str:
