@@ -8,6 +8,7 @@ from tests.builders.drawings import rows_of, texts
 from tfaudit.audits.operating_points.chart import operating_points_chart
 from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import BLUE, GREEN, GREY
 
 TABLE = pd.DataFrame(
     {
@@ -18,7 +19,7 @@ TABLE = pd.DataFrame(
         "accuracy": [0.99, 0.99, 0.985, 0.8],
     }
 )
-LOOKS = {"chosen": "#d07c00", "pareto": "#4a7fc1", "rest": "#a9aeb8"}
+LOOKS = {"chosen": GREEN, "pareto": BLUE, "rest": GREY}
 
 
 @pytest.mark.slow
