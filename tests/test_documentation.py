@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import os
 import re
+import runpy
 import shlex
 import subprocess
 from pathlib import Path
@@ -24,6 +25,13 @@ def module(name):
     loaded = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(loaded)
     return loaded
+
+
+def test_the_script_of_the_pictures_imports_what_exists():
+    pytest.importorskip("playwright.sync_api")
+    pictures = runpy.run_path(str(DOCS / "screenshots"))
+    assert pictures["PICTURES"] == DOCS / "pictures"
+    assert (pictures["PICTURES"] / "report.png").is_file()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The six tasks of someone who must decide: each is answered on the first screen or after one click."""
+"""The six tasks of someone who must decide, answered on the first screen or after one click; the report on one page."""
 
 import re
 
@@ -8,6 +8,7 @@ from tests.builders.pages import settled
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.outlets.columns import with_minus_signs
+from tfaudit.outlets.html import write_report
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -116,3 +117,19 @@ def test_what_would_decide(visitor, verdict):
         reason = visitor.page.locator(f"tr[data-variant='{row['variant']}'] .reason")
         visitor.reads(reason, "this could be decided")
     assert visitor.clicks == 0
+
+
+@pytest.mark.nightly
+def test_the_report_begins_with_one_printed_page_and_is_short(browser, digits, tmp_path):
+    path = write_report(StudyAudit.read(open_store(digits)), tmp_path / "report.html")
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
+    assert page.locator("nav a").count() == 5
+    assert page.locator("h2").all_inner_texts()[-1] == "Methods"
+    page.evaluate(
+        "document.querySelectorAll('main > :not(#summary)').forEach(part => part.remove())"
+    )
+    printed = page.pdf(format="A4", print_background=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    page.close()
