@@ -117,7 +117,13 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         rows = rows.sort_values(by, ascending=False, kind="stable")
     total = len(exemplars.index)
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
-    st.markdown(escape(with_noun(f"{matching}; {total:,} of all images are PIEs.{minority}")))
+    st.markdown(
+        escape(
+            with_noun(
+                f"{matching}; {total:,} of all images change their prediction (PIEs).{minority}"
+            )
+        )
+    )
     if len(rows):
         _show_images(study_audit, variant, rows)
     elif kind == CHANGED and not total:

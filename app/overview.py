@@ -77,7 +77,7 @@ def page(study_audit: StudyAudit) -> None:
     with right:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
-            changes = "images are PIEs" if members > 1 else "predictions change"
+            changes = "images change their prediction" if members > 1 else "predictions change"
             st.caption(with_noun(f"The larger the point, the more {changes}."))
             text = (
                 "A point per variant: the size of its gzipped file against its accuracy. Above and to the left is "

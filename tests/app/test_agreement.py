@@ -33,6 +33,7 @@ from tfaudit.outlets.markdown import study_markdown
 
 MARKS = {"FAIL": "fail", "pass": "pass", "PASS": "pass", "CANNOT JUDGE": "cannot judge"}
 NUMBER = r"[+−]?[\d.]+"
+TENTHS = r"\d+\.\d"  # the name of a class may end with a whole number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +126,7 @@ def rows_of_terminal(text, titles):
     for title in titles:
         form = (
             rf"^{re.escape(title)}(?P<best> \*)? +(?P<outcome>pass|FAIL|CANNOT) +(?P<top1>{NUMBER}) +"
-            rf"(?P<change>{NUMBER}(?: \([^)]*\))?) +(?P<worst>.*?) +(?P<changed>{NUMBER})(?: +(?P<size>{NUMBER}))?$"
+            rf"(?P<change>{NUMBER}(?: \([^)]*\))?) +(?P<worst>.*?) +(?P<changed>{TENTHS})(?: +(?P<size>{TENTHS}))?$"
         )
         ((number, found),) = [
             (i, match) for i, line in enumerate(lines) if (match := re.match(form, line.rstrip()))

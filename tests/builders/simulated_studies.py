@@ -407,7 +407,7 @@ def random_store(directory: Path, seed: int) -> Store:
         "images": int(rng.choice([40, 150, 400])),
         "classes": int(rng.choice([5, 10, 60], p=[0.3, 0.5, 0.2])),
     }
-    names = list(rng.permutation(["int8", "pruned, 50 %", "<b>half</b>", "a|b 4"]))
+    names = rng.permutation(["int8", "pruned, 50 %", "<b>half</b>", "a|b 4"]).tolist()
     names = names[: rng.integers(1, 5)]
     populations, paired = {}, []
     for name in names:
