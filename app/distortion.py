@@ -84,12 +84,15 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         chart = slope_chart(slopes, intervals)
         show_chart(chart, "slopes", text, click=click, fields=["title"])
         st.subheader("Corrected slopes")
-        text = (
-            "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "
-            "the recalls drift apart. A click opens the variant."
-        )
-        chart = interval_chart(intervals)
-        show_chart(chart, "slope-intervals", text, click=click, fields=["title"])
+        if intervals["alpha"].notna().any():
+            text = (
+                "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "
+                "the recalls drift apart. A click opens the variant."
+            )
+            chart = interval_chart(intervals)
+            show_chart(chart, "slope-intervals", text, click=click, fields=["title"])
+        else:
+            st.info("There are none: the baseline's recalls cannot be told apart.")
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
     rows = slope_rows({title: level for level, title in titles.items()}, by_level, intervals)

@@ -46,7 +46,13 @@ def test_a_chart_that_kills_the_renderer_is_left_out_and_all_others_are_written(
 @pytest.mark.slow
 def test_save_charts(store, tmp_path):
     files = save_charts(StudyAudit.read(store), tmp_path / "new")
-    names = {"accuracy", "difficulty", "slopes", "slope-intervals", "accuracy-slope", "balances"}
+    names = {
+        "accuracy",
+        "difficulty",
+        "slopes",
+        "accuracy-slope",
+        "balances",
+    }  # no corrected slopes
     names |= {"operating-points", "accuracies", "claims", "exemplar-levels"}
     names.add("chance-magnitude-0.9")  # int8 is paired: no test reassigns its members
     per_variant = ("class-impact", "calibration", "negative-flips", "intersections")

@@ -107,19 +107,16 @@ class Distortion(Result):
 
         The interval is that of the gate. The mark claims that the slope is not 1 only if the interval at confidence
         `1 - alpha / levels` lies on one side of it: the probability that any of `levels` marks errs is at most `alpha`.
-        Without a corrected slope it is the published slope with the mark "?", which claims nothing.
+        Without a corrected slope, all figures are NaN and the mark is "?", which claims nothing.
 
         Raises:
             InputError: fewer than one level, or an alpha outside (0, 1).
         """
         surely = self.published_mark(levels=levels, alpha=alpha).confidence
-        slope = float(self.corrected.value[0])
-        if np.isnan(slope):
-            return dataclasses.replace(self.published_mark(alpha=alpha), mark="?")
         (low,), (high,) = self.corrected.interval(surely)
-        mark = Mark.of(slope, low, high, surely).mark
+        mark = Mark.of(np.nan, low, high, surely).mark
         (low,), (high,) = self.corrected.interval(1 - alpha)
-        return Mark(mark, slope, float(low), float(high), 1 - alpha)
+        return Mark(mark, float(self.corrected.value[0]), float(low), float(high), 1 - alpha)
 
     def published_mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the mean slope with its interval over members alone, as published in [R] 6.2; see `mark`.

@@ -77,8 +77,8 @@ def corrected_intervals(
 ) -> pd.DataFrame:
     """Tabulate the corrected slope of every level with its interval and mark over images and members.
 
-    Columns and errors are those of `slope_intervals`; `alpha` is the corrected slope, or without one the published
-    slope with the mark "?". Intervals are at level 1 - alpha; the marks of a family are corrected for its size.
+    Columns and errors are those of `slope_intervals`; `alpha` is the corrected slope, NaN with the mark "?" if there is
+    none. Intervals are at level 1 - alpha; the marks of a family are corrected for its size.
 
     Args:
         distortions: results of `distortion`, by level or by tuples such as (method, level).

@@ -140,6 +140,8 @@ def drift_sentence(title: str, slope: Mark) -> str:
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
         'int8: classes lie 0.80 times as far from the average as before (95 %: 0.70 to 0.90).'
     """
+    if math.isnan(slope.mean):
+        return f"{title}: the data cannot tell whether classes drift apart; there is no corrected slope."
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.2f} to {slope.high:.2f})"
     verb = "drift apart" if slope.mean >= 1 else "move closer together"
@@ -175,13 +177,15 @@ def _figures(
                 "A box per variant and a dot per model.",
                 "Slopes, as published: not corrected",
             ),
-            Figure(
+        ]
+        if means["alpha"].notna().any():
+            corrected = Figure(
                 "slope-intervals",
                 interval_chart(means),
                 "Corrected slope with its interval over images and members.",
                 "Corrected slopes",
-            ),
-        ]
+            )
+            figures.append(corrected)
     named = {title: by_level[level] for title, level in titles.items()}
     return (
         *figures,
@@ -216,9 +220,7 @@ def slope_rows(
     rows[[*BY]] = list(levels.values())
     families = intervals[[*BY, "low", "high", "mark"]]
     families = families.rename(columns={"low": "corrected_low", "high": "corrected_high"})
-    rows = rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
-    ends = ["corrected_low", "corrected_high"]
-    return rows.assign(**rows[ends].where(rows["corrected"].notna()))  # not of published slopes
+    return rows.drop(columns=families.columns[len(BY) :]).merge(families, on=[*BY])
 
 
 def slope_questions(
