@@ -40,7 +40,6 @@ def place(tmp_path_factory):
     (place / "noisy.tflite").write_bytes(quantize(noisy, "float32"))
     linear(rng.normal(size=(64, 7)), classes=7).save(place / "seven.keras")
     linear(rng.normal(size=(256, 10)), size=16).save(place / "larger.keras")
-    linear(np.full((64, 10), np.nan)).save(place / "nan.keras")
     np.savez(place / "digits.npz", images=pixels[:100], labels=digits.target[:100])
     np.savez(place / "eleven.npz", images=pixels[:2], labels=[0, 10])
     np.savez(place / "colour.npz", images=np.zeros((2, 8, 8, 3), np.uint8), labels=[0, 1])
@@ -49,8 +48,6 @@ def place(tmp_path_factory):
         folder.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels[i]).save(folder / f"{i:03d}.png")
     (place / "names.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
-    (place / "broken" / "x").mkdir(parents=True)
-    (place / "broken" / "x" / "0.png").write_bytes(b"no image")
     (place / "some").mkdir()
     for label in (3, 4):
         (place / "some" / f"digit {label}").symlink_to(place / "folder" / f"digit {label}")
@@ -216,7 +213,6 @@ def test_the_batch_size_changes_nothing(place, size):
             {"baseline": "nope.keras"},
             "model: got nope.keras, which does not exist, expected an existing file",
         ),
-        ({"baseline": "names.txt"}, "model: got 'names.txt', expected a .keras or .tflite file"),
         (
             {"compressed": ("seven.keras",)},
             "seven.keras: got a model of 7 classes, expected 10 classes, as in the data, or --classes FILE",
@@ -225,7 +221,6 @@ def test_the_batch_size_changes_nothing(place, size):
             {"compressed": ("larger.keras",)},
             "larger.keras: got images of 8 x 8 x 1, expected images of 16 x 16 x 1; --image-size 16",
         ),
-        ({"compressed": ("nan.keras",)}, "nan.keras: model: got scores of NaN or infinity"),
         (
             {"data": "colour.npz"},
             "dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1",
@@ -235,7 +230,6 @@ def test_the_batch_size_changes_nothing(place, size):
             {"data": "some"},
             "dense.keras: got a model of 10 classes, expected 2 classes, as in the data, or --classes FILE",
         ),
-        ({"data": "broken"}, "tfaudit: broken/x/0.png: got an undecodable image"),
         (
             {"flags": ("--preprocess", "magic")},
             "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch",

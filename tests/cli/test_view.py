@@ -78,6 +78,10 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, command
         viewer(*options)
     assert {settings(command)["directory"] for command in commands} == {str(place)}
     assert settings(commands[-1])["port"] == 8765
+
+
+def test_an_example_that_there_is_not_and_one_beside_a_directory_are_one_line(viewer):
+    (name, *_) = example_studies()
     told = viewer("--example", "nothing", code=2)
     assert f"example: got nothing, expected {name}" in told
     told = viewer("folder", "--example", name, code=2)

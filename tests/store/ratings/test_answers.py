@@ -1,6 +1,7 @@
 """What raters answer: against plain dictionaries, many writers at once, a writer killed, files that are not ours."""
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import re
@@ -199,16 +200,21 @@ def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
         said[rater, image].update(values)
         if categories is not None:
             chosen[rater, image] = categories
+    for rater, image in itertools.product(RATERS, images):
+        given = answers.of_image(study, rater, image)
+        assert given.answers == said[rater, image]
+        names = [name for name in CATEGORIES if name in chosen[rater, image]]
+        assert list(given.categories) == names
+    assert_tells(answers, study, said)
+
+
+def assert_tells(answers, study, said):
+    """What is told of all answers is what a dictionary of the answers by rater and image holds."""
     for rater in RATERS:
-        for image in images:
-            given = answers.of_image(study, rater, image)
-            assert given.answers == said[rater, image]
-            names = [name for name in CATEGORIES if name in chosen[rater, image]]
-            assert list(given.categories) == names
-        open_places = [i for i, image in enumerate(images) if len(said[rater, image]) < 6]
+        open_places = [i for i, image in enumerate(IMAGES) if len(said[rater, image]) < 6]
         assert answers.next_place(study, rater) == (open_places[0] if open_places else None)
     rated = {pair: values for pair, values in said.items() if values}
-    complete = {rater: sum(len(said[rater, image]) == 6 for image in images) for rater, _ in rated}
+    complete = {rater: sum(len(said[rater, image]) == 6 for image in IMAGES) for rater, _ in rated}
     assert dict(answers.progress(study)[["rater", "complete"]].values) == complete
     table = answers.answers(study).set_index(["rater", "example"])[KEYS]
     assert {pair: row.dropna().to_dict() for pair, row in table.iterrows()} == {
