@@ -23,10 +23,6 @@ STUDIES, DRAWS = 200, 160
 """Number of simulated studies of a design, and of sets of parameters that a pilot allows."""
 
 
-_RARE = 1e-6
-"""Number of events that stands for none, so that distributions exist."""
-
-
 @dataclasses.dataclass(frozen=True)
 class LosslessModel:
     """How the predictions of models that lose nothing vary over images and members. Arrays are `(C,)`, shares.
@@ -210,13 +206,10 @@ class _Pilot:
     def model(self, rng: np.random.Generator | None) -> LosslessModel:
         """Return the model that the moments show or, from a generator, one that they allow as well.
 
-        Rare events have exact intervals. Half of the drawn models take their lower ends, which count the events as
-        they are; the other half take their upper ends, which count one more.
+        Rates of events are drawn as if half an event more had been counted (Jeffreys' prior).
         """
         recalls = self.recalls
-        more = 0.0
         if rng is not None:
-            more = float(rng.integers(2))
             right, wrong = (self.sizes * share for share in (recalls, 1 - recalls))
             recalls = rng.beta(0.5 + right, 0.5 + wrong).clip(0.01, 0.99)
         effects, common = self._effects(recalls, rng)
@@ -225,11 +218,9 @@ class _Pilot:
             counted = max(float((flips * self.sizes).sum()), 1.0)
             alike = float(np.clip(self.image.sum() / max(flips.sum(), 1e-9), 0, 1))
             if rng is not None and self.members > 1:
-                alike = rng.beta(
-                    max(counted * alike + more, _RARE), max(counted * (1 - alike) + 1 - more, _RARE)
-                )
+                alike = rng.beta(0.5 + counted * alike, 0.5 + counted * (1 - alike))
             known = self.sizes * self.members / (1 + (self.members - 1) * alike)
-            flips = _shrunk(flips, known, rng, more)
+            flips = _shrunk(flips, known, rng)
             parts = alike * flips, (1 - alike) * flips
             return LosslessModel(recalls, *parts, effects, common, paired=True)
         seen = 2 * (self.recalls * (1 - self.recalls)).sum()
@@ -272,12 +263,10 @@ class _Pilot:
         return scale * weights, common
 
 
-def _shrunk(
-    rates: np.ndarray, sizes: np.ndarray, rng: np.random.Generator | None, more: float
-) -> np.ndarray:
+def _shrunk(rates: np.ndarray, sizes: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
     """Return the rates of classes by a gamma-Poisson model whose mean and variance the rates themselves show.
 
-    From a generator, they are rates that the data allow as well if there are `more` events than were counted.
+    From a generator, they are rates that the data allow as well.
     """
     counts = rates * sizes
     total = max(float(counts.sum()), 0.5)
@@ -285,13 +274,11 @@ def _shrunk(
     weight = sizes.sum() - (sizes**2).sum() / sizes.sum()
     excess = (sizes * (rates - mean) ** 2).sum() - (len(rates) - 1) * mean
     if rng is not None and rng.random() < 0.5:
-        return (
-            rng.gamma(np.maximum(counts + more, _RARE)) / sizes
-        )  # classes that have nothing in common
+        return rng.gamma(counts + 0.5) / sizes  # classes that have nothing in common
     if rng is not None:
         # as the sum of squares varies for classes that are alike
         excess += np.sqrt(2 * (len(rates) - 1)) * mean * rng.standard_normal()
-        mean = rng.gamma(total + more) / sizes.sum()
+        mean = rng.gamma(total + 0.5) / sizes.sum()
     if not excess > 0 or not weight > 0:
         return np.full(len(rates), mean)
     strength = mean * weight / excess
