@@ -94,6 +94,11 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
             ]
             assert answers.of_image(1, "ann", image).answers == given[image]  # kept at once
     assert app.success[0].value == "All 4 images are answered. Thank you!"
+    assert_analysed(app, answers, images)
+
+
+def assert_analysed(app, answers, images):
+    """The second part of the page tells progress, then, unblinded, what the survey of the answers finds."""
     app.segmented_control("part").set_value("Progress and analysis").run()
     assert app.dataframe[0].value[["rater", "complete"]].values.tolist() == [["ann", 4]]
     assert len(app.dataframe) == 1

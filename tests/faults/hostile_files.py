@@ -525,6 +525,17 @@ def made_by_hand(place, kinds):
     yield from folders(place)
 
 
+def of_seed(place, kinds, seed):
+    """A label, and how reading the file ends that a seed changes."""
+    rng, title = np.random.default_rng(seed), sorted(kinds)[seed % len(kinds)]
+    change = revalued if title.endswith("json") and seed % 5 else mutated
+    path = place.folder / f"{seed}.{kinds[title].suffix}"
+    path.write_bytes(change(kinds[title].valid(), rng))
+    end = kinds[title].read(path)
+    path.unlink()
+    return f"seed {seed}, {title}", end
+
+
 def main(first, last):
     counts = collections.Counter()
 
@@ -552,12 +563,7 @@ def main(first, last):
         for label, end in made_by_hand(place, kinds) if first == 0 else ():
             tell(label, end)
         for seed in range(first, last):
-            rng, title = np.random.default_rng(seed), sorted(kinds)[seed % len(kinds)]
-            change = revalued if title.endswith("json") and seed % 5 else mutated
-            path = place.folder / f"{seed}.{kinds[title].suffix}"
-            path.write_bytes(change(kinds[title].valid(), rng))
-            tell(f"seed {seed}, {title}", kinds[title].read(path))
-            path.unlink()
+            tell(*of_seed(place, kinds, seed))
     print(f"{sum(counts.values())} hostile files: {dict(sorted(counts.items()))}")
 
 
