@@ -124,7 +124,7 @@ def paired_difference_p(
 
     Example:
         >>> paired_difference_p([3, 3], [9, 9], [32, 32], [-0.02, -0.03]).round(3)
-        array([0.06 , 0.046])
+        array([0.057, 0.047])
     """
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     shares = ratio(down, n), ratio(up, n)
