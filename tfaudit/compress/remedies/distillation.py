@@ -46,6 +46,7 @@ class Distillation(Remedy):
         InputError: a setting or the teacher cannot be used; in `fit`: the model has another number of classes or
             several outputs, or its training step computes the loss elsewhere.
 
+    >>> import numpy as np
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
     >>> distillation = Distillation(model, temperature=2.0)
     >>> _ = model.layers[0].kernel.assign(0 * model.layers[0].kernel)
@@ -148,7 +149,7 @@ class Distillation(Remedy):
 def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: float) -> tf.Tensor:
     """Return `temperature**2 * KL(softmax(teacher / temperature) || softmax(student / temperature))` for each row.
 
-    >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.constant([[0.0, np.log(3.0)]]), 1.0).numpy().round(4)
+    >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.math.log([[1.0, 3.0]]), 1.0).numpy().round(4)
     array([0.1438], dtype=float32)
     """
     targets = tf.nn.log_softmax(teacher / temperature)
