@@ -261,6 +261,7 @@ def test_counts_of_every_level(opened, store, found):
 def test_ranges_of_confidence_and_of_properties(open_page, digits):
     study_audit = StudyAudit.read(open_store(digits))
     key = study_audit.data.compressed_keys[0]
+    titles = study_audit.data.titles
     confidence = 100 * study_audit.data.populations[key].probabilities[..., 0].mean(0)
     low, high = np.quantile(confidence, [0.3, 0.5])
     tilt = next(
@@ -273,7 +274,9 @@ def test_ranges_of_confidence_and_of_properties(open_page, digits):
         ("mean absolute tilt by writer", by_writer, (least, most)),
     ):
         link = range_text(name, *ends)
-        app = open_page(digits, "exemplars", show="all images", attribute=[link])
+        app = open_page(
+            digits, "exemplars", variant=titles[key], show="all images", attribute=[link]
+        )
         assert app.multiselect(key="attribute").value == [link]
         expected = ((values >= ends[0]) & (values <= ends[1])).sum()
         assert any(text.value.startswith(f"{expected} of 300") for text in app.markdown)
