@@ -27,7 +27,7 @@ Act: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Acts on what was clicked: the fields of a mark in a chart, or a row of a table."""
 
 WHO_PAYS = "Who pays"
-"""Section of the menu whose pages ask whom compression harms."""
+"""Section of the menu: its pages ask whom compression harms."""
 
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
 CLICKED = object()  # stands for a choice that a click in the chart has just changed
@@ -54,7 +54,7 @@ def _compressed(study_audit: StudyAudit) -> dict[str, str]:
 
 
 def choose_variant(study_audit: StudyAudit) -> str:
-    """Return the key of the compressed variant that the page is about; in the URL `variant`.
+    """Draw the choice of a compressed variant, the URL parameter `variant`, and return its key.
 
     A page opens on the variant that the verdict names first, one of `WHO_PAYS` on the variant that harms a class most.
     What a visitor chooses holds on all pages.
@@ -69,7 +69,7 @@ def choose_variant(study_audit: StudyAudit) -> str:
 
 
 def shown_variant(study_audit: StudyAudit) -> str:
-    """Return the key of the compressed variant that the page is about, without a control; see `choose_variant`."""
+    """Return the key of the chosen variant, as `choose_variant` does, without drawing a control."""
     keys = _compressed(study_audit)
     return keys[
         url_choice(

@@ -107,7 +107,7 @@ def _is_zoomed() -> bool:
 
 
 def _places() -> tuple[Any, Any]:
-    """Return the places of the picture and of what is known about it: below each other if the picture is enlarged."""
+    """Return containers for the picture and for its facts: side by side, or the facts below an enlarged picture."""
     if _is_zoomed():
         return st.container(key="zoom"), st.container()
     left, right = st.columns([2, 3], vertical_alignment="center")
@@ -128,7 +128,7 @@ def _offer_zoom() -> None:
 
 
 def _scores(study_audit: StudyAudit, position: int, classes: Sequence[str]) -> None:
-    """Draw what the models predict for the image before compression and after it, and how surely."""
+    """Draw the predictions before and after compression, with the votes and the mean probability of each."""
     if not study_audit.data.compressed_keys:
         return
     key = shown_variant(study_audit)

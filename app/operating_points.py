@@ -130,7 +130,8 @@ def _pareto_shares(
 def _choose_floor(table: pd.DataFrame, drop_pp: float | None) -> float | None:
     """Return the lowest acceptable accuracy, a share.
 
-    At the left end of the slider it is the gate's, the drop below the baseline that it allows; None without this limit.
+    The left end of the slider is the floor of the gate: the baseline's accuracy minus the drop that the gate allows. If
+    the gate does not limit the drop, the left end is no floor: None.
     """
     means = table.groupby("variant")["accuracy"].mean()
     floor = None if drop_pp is None else max(means[BASELINE] - drop_pp / 100, 0.0)
