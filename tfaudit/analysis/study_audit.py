@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_keys
@@ -18,7 +17,7 @@ from tfaudit.analysis.cache import cached, digest
 from tfaudit.analysis.image_strip import ImageStrip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.chance.chance import Chance
-from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact
+from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, p_of_others
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
@@ -112,12 +111,12 @@ class StudyAudit:
     def _corrected_for_all(self, key: str, found: Any) -> Any:
         """Return a result on the classes of a variant with the p-values of all other variants, which count, too."""
         applies = AUDITS["measurements"].applies
-        others = [
-            self.measurements(other).classes.p
+        p = {
+            other: self.measurements(other).classes.p
             for other in self.data.compressed_keys
             if other != key and applies(self.data, other)
-        ]
-        return dataclasses.replace(found, other_p=np.concatenate(others)) if others else found
+        }
+        return dataclasses.replace(found, other_p=p_of_others(p, key))
 
     def _computed(self, name: str, key: str, **arguments: Any) -> Any:
         """Return the result of an audit from memory, from disk, or by computing it."""

@@ -167,7 +167,7 @@ class Comparison:
         """
         if self.clusters is not None:
             change = self.changes(groups, count).absolute
-            return *np.clip(change.interval(self.confidence), -1, 1), change.p()
+            return *change.interval(self.confidence, most=1), change.p()
         lost, won = flip_counts(self.before[0], self.after[0], groups, count)
         sizes = np.bincount(groups, minlength=count)
         return exact_changes(lost, won, sizes, confidence=self.confidence)

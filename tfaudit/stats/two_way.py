@@ -83,8 +83,7 @@ class Change:
             >>> [float(np.diff(one.interval(), axis=0).mean().round(3)) for one in both]
             [0.187, 0.082]
         """
-        quantile = special.ndtri(np.clip(accuracy, *_EXTREME))
-        slope = np.exp(-np.square(quantile)) / (2 * np.pi)  # the squared density of the normal
+        slope = np.square(strength_slope(accuracy))
         differ = np.isfinite(self.error) & np.isfinite(slope) & (self.of_members > 0)
         if np.isfinite(self.error).sum() < LEAST_GROUPS or not differ.any():
             return self
@@ -107,10 +106,13 @@ class Change:
             df_members=np.where(known, freedom, self.df_members),
         )
 
-    def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Return both ends of the interval at a confidence level, `(G,)` each."""
+    def interval(
+        self, confidence: float = 0.95, *, most: float = np.inf
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return both ends of the interval at a confidence level, `(G,)` each, within -`most` and `most`."""
         margin = self._critical((1 + confidence) / 2) * self.error
-        return self.value - margin, self.value + margin
+        ends = self.value - margin, self.value + margin
+        return np.clip(ends[0], -most, most), np.clip(ends[1], -most, most)
 
     def rate_interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval of rates in [0, 1] of events that may be rare, `(G,)` each.
@@ -160,6 +162,19 @@ class Change:
         return critical_value(
             probability, self.of_images, self.of_members, self.df_images, self.df_members
         )
+
+
+def strength_slope(accuracy: np.ndarray) -> np.ndarray:
+    """Return by how much accuracies move, relative to one another, if a member is stronger or weaker than others.
+
+    It is the density of the normal distribution at the quantile of each accuracy, at most as extreme as `_EXTREME`.
+
+    Example:
+        >>> strength_slope(np.array([0.5, 0.9])).round(3)
+        array([0.399, 0.175])
+    """
+    quantile = special.ndtri(np.clip(accuracy, *_EXTREME))
+    return np.exp(-np.square(quantile) / 2) / np.sqrt(2 * np.pi)
 
 
 def _typical_excess(excess: np.ndarray, freedom: np.ndarray) -> float:

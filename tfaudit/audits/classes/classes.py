@@ -262,12 +262,20 @@ def corrected_together(results: Mapping[str, Any]) -> dict[str, Any]:
         results: a `ClassImpact` or `PairComparison` by key of the variant.
     """
     p = {key: result.p for key, result in results.items()}
-    others = {
-        key: np.concatenate([p[other] for other in p if other != key] or [[]]) for key in results
-    }
     return {
-        key: dataclasses.replace(result, other_p=others[key]) for key, result in results.items()
+        key: dataclasses.replace(result, other_p=p_of_others(p, key))
+        for key, result in results.items()
     }
+
+
+def p_of_others(p: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+    """Return the p-values of all variants but one as one array, empty if there is no other.
+
+    Example:
+        >>> p_of_others({"a": np.array([0.1]), "b": np.array([0.2, 0.3])}, "a")
+        array([0.2, 0.3])
+    """
+    return np.concatenate([p[other] for other in p if other != key] or [np.array([])])
 
 
 def change_columns(
@@ -299,7 +307,7 @@ def change_columns(
     def columns(
         name: str, change: Change, most: int, tests: np.ndarray, other_p: ArrayLike = ()
     ) -> dict[str, np.ndarray]:
-        low, high = np.clip(change.interval(1 - alpha), -most, most)
+        low, high = change.interval(1 - alpha, most=most)
         return question_columns(
             name,
             change.value,

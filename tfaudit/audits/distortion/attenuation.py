@@ -64,9 +64,8 @@ def corrected_slope(
     else:
         others = len(before) - 1
         squares = (own.sum(1) - np.diag(own)) / others
-        if (
-            others > 1
-        ):  # a strong member meets weaker others, which hides part of how members differ
+        # A strong member meets weaker others, which hides part of how members differ.
+        if others > 1:
             squares = squares.mean() + (squares - squares.mean()) * others / (others - 1)
         meets_before = (first.balances.sum(0) - first.balances) / others
         meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))

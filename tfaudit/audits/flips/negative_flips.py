@@ -152,7 +152,7 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
 
 
 def _columns(name: str, change: Change, alpha: float) -> dict[str, np.ndarray]:
-    low, high = np.clip(change.interval(1 - alpha), -1, 1)
+    low, high = change.interval(1 - alpha, most=1)
     return {
         **in_points(name, change.value, low, high),
         f"{name}_p": change.p(),

@@ -45,6 +45,7 @@ from tfaudit.stats.two_way import (
     flips_between_members,
     mean_change,
     negative_flips,
+    strength_slope,
 )
 
 Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel, Predictions]]
@@ -346,11 +347,11 @@ class Measurements:
     def _common_shift(self) -> np.ndarray:
         """Return by how much members can shift the losses of all classes together, `(C,)` shares; 0 for single models.
 
-        It is the members' part of the change of accuracy at the level of the intervals. Members that differ in strength
-        move recalls by the slope of the normal distribution, as in `Change.moderated`.
+        It is the members' part of the change of accuracy at the level of the intervals, divided among the classes by
+        `strength_slope`, as in `Change.moderated`.
         """
         losses = self.classes
-        slope = np.exp(-np.square(special.ndtri(np.clip(losses.before, 0.01, 0.99))) / 2)
+        slope = strength_slope(losses.before)
         if (change := self.overall.change) is None:
             return np.zeros(len(slope))
         quantile = special.stdtrit(change.df_members, 1 - self.alpha / 2)
@@ -548,7 +549,7 @@ def _population_losses(
         changes.examples,
         before,
         change.value,
-        lambda confidence: np.clip(change.interval(confidence), -1, 1),
+        lambda confidence: change.interval(confidence, most=1),
         comparison.alpha,
         at_once,
         p=change.p(),

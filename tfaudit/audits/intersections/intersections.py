@@ -215,7 +215,7 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
     columns |= gaps
     for name, sides in (("worst_change", worst), ("gap_change", gap)):
         change = mean_change(*sides, paired=bool(comparison.pairs), clusters=clusters)
-        low, high = np.clip(change.interval(1 - alpha), -1, 1)
+        low, high = change.interval(1 - alpha, most=1)
         columns |= in_points(name, change.value[0], low[0], high[0])
         columns[f"{name}_p"] = change.p()[0]
     return columns
@@ -240,7 +240,7 @@ def _cells(comparison: Comparison, groupings: list[_Grouping]) -> pd.DataFrame:
         changes = comparison.changes(codes, count)
         questions = (("change", changes.absolute, 1), ("relative", changes.relative, 2))
         for name, change, most in questions:
-            ends = np.clip(change.interval(comparison.confidence), -most, most)
+            ends = change.interval(comparison.confidence, most=most)
             ends_and_p = [*ends, change.p()]
             if name == "change" and comparison.members == (1, 1):
                 ends_and_p = [*comparison.exact_changes(codes, count)]

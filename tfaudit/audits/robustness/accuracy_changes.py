@@ -99,8 +99,7 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
         first, second, image_set, image_set[-1] + 1, paired=rates.paired, clusters=clusters
     )
     value = after.mean() - before.mean()
-    most = np.abs(weights).sum()
-    ends = np.clip(np.concatenate(estimate.interval(confidence)), -most, most)
+    ends = np.concatenate(estimate.interval(confidence, most=np.abs(weights).sum()))
     figures = np.array([value, *ends])
     ratio_ends = UNKNOWN[:2]
     if (weights >= 0).all():  # a mean of accuracies, not an excess of one over another

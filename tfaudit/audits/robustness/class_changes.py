@@ -95,7 +95,7 @@ class _ClassChanges:
             changes = group_changes(
                 first, second, labels, count, paired=rates.paired, clusters=clusters
             )
-            low, high = np.clip(changes.absolute.interval(1 - rates.alpha), -1, 1)
+            low, high = changes.absolute.interval(1 - rates.alpha, most=1)
             absolute = np.stack([low, high, changes.absolute.p()])
             if clusters is None and len(columns) == len(before) == len(after) == 1:
                 flips = flip_counts(first[0], second[0], labels, count)
