@@ -4,6 +4,7 @@
     python benchmarks/audit_scale.py [--store DIR] [--charts DIR] [--members 30] [--images 50000] [--classes 1000]
     python benchmarks/audit_scale.py --ours --variants 2 --images 1000000
     python benchmarks/audit_scale.py --ours --variants 2 --images 10000000 --members 5
+    python benchmarks/audit_scale.py --every --variants 2 --images 1000000
 
 The study is simulated (see `simulated_study.py`): top-5 predictions of a dense population and 8 variants, written into
 a real store. Everything is measured on one core.
@@ -16,7 +17,10 @@ a real store. Everything is measured on one core.
    with `DataFrame.mode` for the PIEs; and fairlearn's MetricFrame with scikit-learn's `accuracy_score` per class and
    member, compared with `Predictions.recall`. If their results differ, no figure is printed. Goal: 50 times as fast.
    With `--ours` neither runs.
-3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow;
+3. With `--every`, a new process for each audit of the report and each variant reads the two populations and computes
+   this audit alone. Goal: below 4 GB. The first variant is compared with the baseline as an independent population, the
+   second member by member; it is int8, so that classes tie.
+4. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow;
    the exponents are the slopes over the three largest sizes in log-log axes.
 """
 
@@ -37,6 +41,7 @@ import pandas as pd
 from scipy import stats
 from simulated_study import VARIANTS, World, make_store
 
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
@@ -47,6 +52,7 @@ from tfaudit.store.store import open_store
 from tfaudit.study.variants import Dense
 
 PRUNED = VARIANTS[4]
+FEW = VARIANTS[4], *VARIANTS[:4:-1]  # the first of a few variants
 PERMUTATIONS = 1000
 
 
@@ -80,6 +86,32 @@ def alone(directory: Path, task: str) -> None:
         figures["chance"] = seconds(lambda: chance(*both, permutations=PERMUTATIONS), at_most=1)[0]
         figures["chance_megabytes"] = peak()
     print(json.dumps(figures))
+
+
+def one_of_every(directory: Path, task: str) -> None:
+    """Print seconds and peak megabytes of one audit of one variant as JSON; nothing is cached."""
+    name, key = task.split(":")
+    start, busy = time.perf_counter(), time.process_time()
+    data = StudyAudit.open(directory, permutations=0).data
+    audit = AUDITS[name]
+    options = audit.options(data, key)
+    for arguments in audit.arguments(data, key):
+        audit.compute(data, key, **options, **arguments)
+    figures = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - busy}
+    print(json.dumps(figures | {"megabytes": peak()}))
+
+
+def every_audit(directory: Path) -> pd.DataFrame:
+    """Return seconds and peak megabytes of every audit that the study allows, by audit and variant."""
+    data = StudyAudit.open(directory).data
+    tasks = [
+        (name, key)
+        for name, audit in AUDITS.items()
+        for key in data.titles
+        if audit.applies(data, key) and audit.arguments(data, key)
+    ]
+    rows = {task: measured(str(directory), ":".join(task)) for task in tasks}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["audit", "variant"])
 
 
 def peak() -> float:
@@ -243,19 +275,25 @@ def main() -> None:
         "--variants",
         type=int,
         default=len(VARIANTS),
-        help="8, or up to 4 from the pruned by 90 %% on",
+        help="8, or up to 4: pruned by 90 %%, int8, dynamic range, float16",
     )
     parser.add_argument("--ours", action="store_true", help="do not measure the alternatives")
-    parser.add_argument("--alone", choices=("audit", "all"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--every", action="store_true", help="measure every audit, and nothing else"
+    )
+    parser.add_argument("--alone", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        alone(options.store, options.alone)
+        (one_of_every if ":" in options.alone else alone)(options.store, options.alone)
         return
     with tempfile.TemporaryDirectory() as temporary:
         directory = options.store or Path(temporary)
-        variants = VARIANTS if options.variants > 4 else VARIANTS[4 : 4 + options.variants]
+        variants = VARIANTS if options.variants > 4 else FEW[: options.variants]
         sizes = options.members, options.images, options.classes
         store = make_store(directory, *sizes, variants)
+        if options.every:
+            print(every_audit(directory).round(1).to_string())
+            return
         first, second = measured(str(directory), "audit"), measured(str(directory), "all")
         shown = (
             "{audit:.2f} s, {cpu:.2f} of them CPU time, {megabytes:.0f} MB; goals {} s and 1500 MB"

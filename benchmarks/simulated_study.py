@@ -4,7 +4,7 @@ Every image has ten candidate classes, its own among them, and evidence for each
 the evidence makes images easy or hard. Each member adds its own noise. With the constants below a member has a top-1
 accuracy of .77, and two members differ on 16 % of the images, as two trainings of a ResNet-50 do. Compression increases
 the noise, and reduces the evidence of the images of every tenth class. Quantized members have their dense parent's
-noise and a little more.
+noise and a little more; the probabilities of int8 have 256 levels, so that classes tie.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ import numpy as np
 
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
+from tfaudit.stats.ties import Ties
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
@@ -31,6 +32,7 @@ EFFECT = {"float16": 0.0, "dynamic_range": 0.01, "int8": 0.05} | {
     v.key: v.sparsity**4 for v in VARIANTS[:5]
 }
 CANDIDATES, RANKS, OWN, SPREAD, NOISE = 10, 5, 5.2, 2.6, 0.8
+LEVELS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +69,15 @@ class World:
         if variant.parent:
             scores += 0.02 * (1 + 5 * effect) * noise(variant.key)
         scores[self.labels % 10 == 0, 0] -= effect
-        best = np.argsort(-scores, axis=1)[:, :RANKS]
         shares = np.exp(scores - scores.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
+        if variant.key == "int8":
+            shares = np.round(shares * LEVELS) / LEVELS
+        order = np.lexsort((self.candidates, -shares))[:, :RANKS]
+        classes, best = (np.take_along_axis(each, order, 1) for each in (self.candidates, shares))
+        ties = Ties.of_scores(best)
         return RankedClasses(
-            np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1)
+            classes, best, Ties(ties.rows, classes[ties.rows, ties.classes].astype(np.int64))
         )
 
     def population(self, variant: Variant, members: int) -> Predictions:

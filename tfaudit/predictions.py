@@ -232,10 +232,6 @@ class Predictions:
         """Return one member's best class for every example, or several that tie."""
         return BestClasses(self.top1[position], self.ties.block(position, self.num_examples))
 
-    def all_best(self) -> BestClasses:
-        """Return the best classes of all members; row k N + i holds those of member k for example i."""
-        return BestClasses(self.top1.ravel(), self.ties)
-
     def best_of(self, index: np.ndarray) -> BestClasses:
         """Return the best classes of all members for P examples; row k P + i is member k's, for the i-th of `index`."""
         rows = np.arange(self.num_members)[:, None] * self.num_examples + index
@@ -297,7 +293,8 @@ class Predictions:
                 right |= self.ranked[:, :, rank] == self.labels
             if self.ties:
                 right = right.astype(float)
-                settle_ties(right.reshape(-1), self.ties, np.tile(self.labels, len(right)), k)
+                for member, row in enumerate(right):
+                    settle_ties(row, self.ties.block(member, len(row)), self.labels, k)
             self._right[k] = frozen(right)
         return self._right[k]
 
@@ -315,11 +312,8 @@ class Predictions:
 
     def predicted(self) -> np.ndarray:
         """Return how often each member predicts each class, `(K, C)` floats, since ties count in part."""
-        rows, classes, votes = self.all_best().votes()
-        cells = rows // self.num_examples * self.num_classes + classes
-        return np.bincount(cells, votes, self.num_members * self.num_classes).reshape(
-            -1, self.num_classes
-        )
+        votes = [self.best(member).votes()[1:] for member in range(self.num_members)]
+        return np.stack([np.bincount(*member, self.num_classes) for member in votes])
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.

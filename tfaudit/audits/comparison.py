@@ -8,6 +8,7 @@ import numpy as np
 from tfaudit.errors import InputError, listed, require_level
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
+from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
 
@@ -108,7 +109,8 @@ class Comparison:
     def rows(self) -> tuple[np.ndarray | slice, np.ndarray | slice]:
         """Positions of the members in intervals, in both populations: pairs in the same order, or without pairs all."""
         if self.pairs and self.partners is not None:
-            return self.partners
+            first, second = map(all_in_order, self.partners, self.members)
+            return first, second
         return slice(None), slice(None)
 
     @functools.cached_property

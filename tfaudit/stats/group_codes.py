@@ -5,6 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.ratios import ratio
 
 MISSING = "(missing)"
@@ -60,7 +61,7 @@ def cluster_codes(column: ArrayLike | pd.Series, count: int) -> np.ndarray:
     return np.where(alone, names.index(MISSING) + np.cumsum(alone) - 1, codes)
 
 
-def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+def group_means(values: np.ndarray | Rows, codes: np.ndarray, groups: int) -> np.ndarray:
     """Return the mean of each row of `values` `(K, N)` over each group: `(K, groups)`, NaN for an empty group.
 
     Example:

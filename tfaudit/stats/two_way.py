@@ -11,12 +11,13 @@ images of a cluster take the place of images [Mi].
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import special
 
 from tfaudit.stats.group_codes import group_means
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import BestClasses
 
@@ -250,8 +251,8 @@ class GroupChanges:
 
 
 def group_changes(
-    before: np.ndarray,
-    after: np.ndarray,
+    before: np.ndarray | Rows,
+    after: np.ndarray | Rows,
     groups: np.ndarray,
     count: int,
     *,
@@ -265,7 +266,8 @@ def group_changes(
     these populations [BP]: few images that all agree prove little, and no number of members makes up for that.
 
     Args:
-        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1].
+        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]; or `Rows`
+            of such values, which are read twice, or three times with clusters.
         after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
         count: G, the number of groups.
@@ -279,12 +281,11 @@ def group_changes(
         >>> change.value.round(2), [end.round(2).tolist() for end in change.interval(0.95)]
         (array([-0.18, -0.21]), [[-0.21, -0.26], [-0.14, -0.16]])
     """
-    sides = _sides(before, after, paired)
-    return _changes(after.mean(0) - before.mean(0), sides, groups, count, clusters)
+    return _changes(_sides(before, after, paired), groups, count, clusters)
 
 
 def accuracy_interval(
-    correct: np.ndarray,
+    correct: np.ndarray | Rows,
     groups: np.ndarray,
     count: int,
     *,
@@ -294,7 +295,7 @@ def accuracy_interval(
     """Return both ends of the interval of every group's accuracy over images and members, `(G,)` each in [0, 1].
 
     Args:
-        correct: `(K, N)` booleans, whether member k is right on image i.
+        correct: `(K, N)` booleans or rows, whether member k is right on image i.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
         count: G, the number of groups.
         confidence: level of the intervals, in (0, 1).
@@ -305,16 +306,14 @@ def accuracy_interval(
         >>> [end.round(2).tolist() for end in accuracy_interval(right, np.zeros(10, int), 1)]
         [[0.5], [1.0]]
     """
-    level = group_changes(
-        np.zeros_like(correct), correct, groups, count, paired=True, clusters=clusters
-    ).absolute
+    level = _changes([Rows.of(correct)], groups, count, clusters).absolute
     low, high = level.interval(confidence)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def total_change(
-    before: np.ndarray,
-    after: np.ndarray,
+    before: np.ndarray | Rows,
+    after: np.ndarray | Rows,
     groups: np.ndarray,
     count: int,
     *,
@@ -335,10 +334,7 @@ def total_change(
     parts = changes.absolute
     if count == 1:
         return parts
-    totals = [
-        sum(side[:, groups == group].mean(1) for group in range(count))
-        for side in _sides(before, after, paired)
-    ]
+    totals = [group_means(side, groups, count).sum(1) for side in _sides(before, after, paired)]
     summed = _summed(
         float(parts.value.sum()), parts.of_images, parts.df_images, totals, parts.overlap.sum()
     )
@@ -372,12 +368,13 @@ def log_ratio(
         array([2.  , 1.74, 2.3 ])
     """
     total_before, total_after = (
-        sum(side[:, groups == group].mean() for group in range(count)) for side in (before, after)
+        group_means(side, groups, count).mean(0).sum() for side in (before, after)
     )
     if not min(total_before, total_after) > 1e-12:  # means of counts: below this is rounding
         return Change.without_error(np.array([np.nan]))
     scale = total_after / total_before
-    change = total_change(before * scale, after, groups, count, paired=paired, clusters=clusters)
+    scaled = Rows.of(before).map(lambda row: row * scale)
+    change = total_change(scaled, after, groups, count, paired=paired, clusters=clusters)
     return dataclasses.replace(
         change,
         value=np.log([scale]),
@@ -390,7 +387,7 @@ def log_ratio(
 
 
 def sum_change(
-    influences: Sequence[np.ndarray],
+    influences: Sequence[np.ndarray | Rows],
     totals: Sequence[np.ndarray],
     groups: np.ndarray,
     count: int,
@@ -402,8 +399,8 @@ def sum_change(
     """Compute the variance of a statistic of the means of all groups from its linear parts [C]: `(1,)`.
 
     Args:
-        influences: one array `(K, N)` per independent population: the effect of each prediction on the statistic, times
-            the number of images of its group.
+        influences: `(K, N)` values or rows per independent population: the effect of each prediction on the statistic,
+            times the number of images of its group.
         totals: one array `(K,)` per independent population: how the statistic varies with the members.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
         count: G, the number of groups.
@@ -417,21 +414,19 @@ def sum_change(
     """
     sizes = np.bincount(groups, minlength=count).astype(float)
     per_size = 1 / np.maximum(sizes, 1)
+    sides = [Rows.of(influence) for influence in influences]
     if clusters is not None:  # a cluster may have images in several groups, which become one
-        scale = len(groups) * per_size[groups]
-        influences = [
-            scale * (influence - group_means(influence, groups, count)[:, groups])
-            for influence in influences
-        ]
+        centred = functools.partial(_centred, groups=groups, per_size=per_size)
+        sides = [side.map(centred) for side in sides]
         groups, count, sizes = np.zeros_like(groups), 1, sizes.sum(keepdims=True)
         per_size = 1 / sizes
-    images = np.sum([influence.mean(0) for influence in influences], axis=0)
-    means = np.bincount(groups, images, count) / np.maximum(sizes, 1)
     units = _Units(groups, sizes, clusters)
+    samples = [_Sample(side, groups, sizes, units) for side in sides]
+    images = np.sum([sample.images for sample in samples], axis=0)
+    means = np.bincount(groups, images, count) / np.maximum(sizes, 1)
     of_images = _image_variance(images, groups, sizes, means, units) * per_size * (units.counts > 1)
     if not of_images.sum() >= least:
         of_images = np.full(count, least / count)
-    samples = [_Sample(influence, groups, sizes, units) for influence in influences]
     overlap = sum((sample.residual * per_size).sum() for sample in samples)
     return _summed(value, of_images, units.freedom, totals, overlap)
 
@@ -451,14 +446,18 @@ def _summed(
 
 
 def mean_change(
-    before: np.ndarray, after: np.ndarray, *, paired: bool, clusters: np.ndarray | None = None
+    before: np.ndarray | Rows,
+    after: np.ndarray | Rows,
+    *,
+    paired: bool,
+    clusters: np.ndarray | None = None,
 ) -> Change:
     """Compute the change of a mean over all images, `(1,)`.
 
     The values are any numbers, such as losses, or the linear part of a statistic that is not a mean [C].
 
     Args:
-        before: `(K0, N)` values, one per member of the baseline and image.
+        before: `(K0, N)` values or rows, one per member of the baseline and image.
         after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         paired: whether member k of `after` was made from member k of `before`.
         clusters: clusters of images, as in `group_changes`.
@@ -467,7 +466,7 @@ def mean_change(
         >>> mean_change(np.array([[0.5, 0.7]]), np.array([[0.5, 0.9]]), paired=False).value.round(2)
         array([0.1])
     """
-    everywhere = np.zeros(np.shape(before)[1], int)
+    everywhere = np.zeros(len(before[0]), int)
     return group_changes(before, after, everywhere, 1, paired=paired, clusters=clusters).absolute
 
 
@@ -496,10 +495,10 @@ def flips(
         array([0.5])
     """
     images = len(before[0].first)
+    everywhere = np.zeros(images, int)
     if paired or len(before) == len(after) == 1:
-        changed = [1 - one.agreement(other) for one, other in zip(before, after, strict=True)]
-        nothing = np.zeros((len(changed), images))
-        return mean_change(nothing, np.stack(changed), paired=True, clusters=clusters)
+        changed = Rows(len(before), lambda k: 1 - before[k].agreement(after[k]))
+        return _changes([changed], everywhere, 1, clusters).absolute
     tied = any(member.ties for member in (*before, *after))
     kind = float if tied else np.min_scalar_type(max(len(before), len(after)))
     counts = [np.zeros((len(side), images), kind) for side in (before, after)]
@@ -509,10 +508,10 @@ def flips(
         counts[0][i] += changes
         counts[1][j] += changes
     sides = [
-        _Rows(counts[0], lambda row: row / len(after)),
-        _Rows(counts[1], lambda row: row / len(before)),
+        Rows.of(counts[0]).map(lambda row: row / len(after)),
+        Rows.of(counts[1]).map(lambda row: row / len(before)),
     ]
-    return _changes(sides[0].mean(), sides, np.zeros(images, int), 1, clusters).absolute
+    return _changes(sides, everywhere, 1, clusters, sides[0].mean()).absolute
 
 
 def negative_flips(
@@ -547,17 +546,16 @@ def negative_flips(
         array([0.25])
     """
     if paired or len(before) == len(after) == 1:
-        flips = np.maximum(_sides(after, before, paired=True)[0], 0)
-        return group_changes(
-            np.zeros_like(flips), flips, groups, count, paired=True, clusters=clusters
-        )
+        (gained,) = _sides(after, before, paired=True)
+        lost = gained.map(lambda row: np.maximum(row, 0))
+        return _changes([lost], groups, count, clusters)
     right = before.mean(0)
     wrong = 1 - after.mean(0)
     sides = [
-        _Rows(before, lambda row: row * wrong),
-        _Rows(after, lambda row: right * (1.0 - row)),
+        Rows.of(before).map(lambda row: row * wrong),
+        Rows.of(after).map(lambda row: right * (1.0 - row)),
     ]
-    return _changes(right * wrong, sides, groups, count, clusters)
+    return _changes(sides, groups, count, clusters, right * wrong)
 
 
 def excess_negative_flips(
@@ -585,10 +583,10 @@ def excess_negative_flips(
     weight = wrong - scale * (1 - 2 * right)
     sides = [
         # the second term is the part that a member in a tie would lose to itself
-        _Rows(before, lambda row: row * weight + row * (1.0 - row) / (len(before) - 1)),
-        _Rows(after, lambda row: right * (1.0 - row)),
+        Rows.of(before).map(lambda row: row * weight + row * (1.0 - row) / (len(before) - 1)),
+        Rows.of(after).map(lambda row: right * (1.0 - row)),
     ]
-    return _changes(images, sides, groups, count, clusters).absolute
+    return _changes(sides, groups, count, clusters, images).absolute
 
 
 def flips_between_members(right: np.ndarray) -> np.ndarray:
@@ -605,54 +603,50 @@ def flips_between_members(right: np.ndarray) -> np.ndarray:
     share = right.mean(0)
     if members == 1:
         return np.full(right.shape[1], np.nan)
-    own = _Rows(right, lambda row: row * (1.0 - row)).mean()
+    own = Rows.of(right).map(lambda row: row * (1.0 - row)).mean()
     return (members * share * (1 - share) - own) / (members - 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Rows:
-    """Values `(K, N)` that `make` makes from the rows of an array, one row at a time to save memory."""
-
-    of: np.ndarray
-    make: Callable[[np.ndarray], np.ndarray]
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        return map(self.make, self.of)
-
-    def mean(self) -> np.ndarray:
-        """Return the mean over the rows, `(N,)`."""
-        return sum(self, np.zeros(self.of.shape[1])) / len(self)
+def _centred(row: np.ndarray, groups: np.ndarray, per_size: np.ndarray) -> np.ndarray:
+    """Return a row less the means of its groups, with a mean over all images that is the sum of such means."""
+    means = np.bincount(groups, row, len(per_size)) * per_size
+    return len(row) * per_size[groups] * (row - means[groups])
 
 
-def _sides(before: np.ndarray, after: np.ndarray, paired: bool) -> list[np.ndarray]:
+def _sides(before: np.ndarray | Rows, after: np.ndarray | Rows, paired: bool) -> list[Rows]:
     """Return the samples that vary with the members: the differences of pairs, or both populations without pairs."""
     # Small integers take an eighth of the memory of floats.
     first, second = (
-        side.astype(np.int8) if side.dtype == bool else side for side in (before, after)
+        Rows.of(side).map(lambda row: row.astype(np.int8) if row.dtype == bool else row)
+        for side in (before, after)
     )
-    return [second - first] if paired else [second, first]
+    if not paired:
+        return [second, first]
+    return [Rows(len(first), lambda position: second[position] - first[position])]
 
 
 def _changes(
-    images: np.ndarray,
-    sides: Sequence[np.ndarray | _Rows],
+    sides: Sequence[Rows],
     groups: np.ndarray,
     count: int,
     clusters: np.ndarray | None,
+    images: np.ndarray | None = None,
 ) -> GroupChanges:
-    """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each."""
+    """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each.
+
+    Without `images` they are the means of the members, of the first side less the second if there are two.
+    """
     sizes = np.bincount(groups, minlength=count).astype(float)
+    units = _Units(groups, sizes, clusters)
+    samples = [_Sample(side, groups, sizes, units) for side in sides]
+    if images is None:
+        images = samples[0].images - sum(sample.images for sample in samples[1:])
     absolute = ratio(np.bincount(groups, images, count), sizes)
     values = absolute, absolute - images.mean()
     members = [len(side) for side in sides]
     # The variance between members is unknown on a side with a single one.
     if min(members) == 1 < max(members):
         return GroupChanges(sizes.astype(int), *map(Change.without_error, values))
-    units = _Units(groups, sizes, clusters)
-    samples = [_Sample(side, groups, sizes, units) for side in sides]
     floor = _least_variance(images, sizes, min(members), units)
     spread = _image_variance(images, groups, sizes, absolute, units)
     spread = np.maximum(spread, floor * sizes)
@@ -753,53 +747,47 @@ class _Sample:
 
     Attributes:
         members: K.
+        images: `(N,)` mean over the members.
         means: `(K, G)` mean of each member in each group.
         overall: `(K,)` mean of each member over all images.
         residual: `(G,)` mean square of the residuals of images by members, per member; 0 for a single member.
         shared: `(G,)` covariance of these residuals with those of the other groups, as `_Units.shared` returns it.
     """
 
-    def __init__(
-        self, values: np.ndarray | _Rows, groups: np.ndarray, sizes: np.ndarray, units: _Units
-    ) -> None:
+    def __init__(self, values: Rows, groups: np.ndarray, sizes: np.ndarray, units: _Units) -> None:
         self.members, count = len(values), len(sizes)
         sums = np.empty((self.members, count))
-        images, squared = np.zeros((2, len(groups)))
+        squares = np.zeros(count)
+        self.images = np.zeros(len(groups))
         for k, row in enumerate(values):
             sums[k] = np.bincount(groups, row, count)
-            images += row
-            squared += np.square(row)
-        images /= self.members
+            squares += np.bincount(groups, np.square(row), count)
+            self.images += row
+        self.images /= self.members
         self.overall = sums.sum(1) / sizes.sum()
         self.means = ratio(sums, sizes)
         self.residual, self.shared = np.zeros((2, count))
         if self.members == 1:
             return
         if units.clustered:
-            self._add_clusters(values, images, groups, sizes, units)
+            self._add_clusters(values, groups, sizes, units)
             return
-        squares = np.bincount(groups, squared, count)
         centre = self.means.mean(0)
         total = squares - self.members * sizes * centre**2
         of_members = sizes * np.square(self.means - centre).sum(0)
-        of_images = self.members * (np.bincount(groups, images**2, count) - sizes * centre**2)
+        of_images = self.members * (np.bincount(groups, self.images**2, count) - sizes * centre**2)
         freedom = (self.members - 1) * np.maximum(sizes - 1, 1)
         left = np.maximum(total - of_members - of_images, 0.0) / freedom / self.members
         self.residual = np.nan_to_num(left)
 
     def _add_clusters(
-        self,
-        values: np.ndarray | _Rows,
-        images: np.ndarray,
-        groups: np.ndarray,
-        sizes: np.ndarray,
-        units: _Units,
+        self, values: Rows, groups: np.ndarray, sizes: np.ndarray, units: _Units
     ) -> None:
         """Add up the residuals' sums over clusters, member by member, from values less their means over members."""
         freedom = (self.members - 1) * self.members
         centred = np.nan_to_num(self.means - self.means.mean(0))
         for row, own in zip(values, centred, strict=True):
-            left = row - images - own[groups]
+            left = row - self.images - own[groups]
             self.residual += np.nan_to_num(units.variances(left, sizes)) / freedom
             self.shared += units.shared(left) / freedom
 

@@ -24,7 +24,9 @@ from tfaudit.stats.calibration import (
     squared_gaps,
 )
 from tfaudit.stats.group_codes import group_means
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import Change, group_changes, mean_change
 
 HIGHER, LOWER, NOT_TESTED = "higher", "lower", "not tested"
@@ -183,51 +185,83 @@ def calibration(
 
 
 class _Side:
-    """Predictions of the compared members on one side, before or after: `(K, N, k)`."""
+    """Predictions of the compared members on one side, before or after.
+
+    Only confidences and bins are in memory; all probabilities of a member are read when they are used.
+    """
 
     def __init__(self, population: Predictions, rows: np.ndarray | slice, bins: int) -> None:
-        members = np.arange(population.num_members)[rows]
-        self.labels = population.labels
-        self.classes = population.ranked[rows]
-        self.probabilities = np.stack([population.member_probabilities(i) for i in members])
-        self.right = population.correct()[rows]
-        self.confidence = self.probabilities[..., 0].astype(float)
+        self.population = population
+        self.members = np.arange(population.num_members)[rows]
+        self._confidence = [
+            np.ascontiguousarray(population.member_probabilities(i)[:, 0]) for i in self.members
+        ]
         # Probabilities are known to six digits: equal ones must share a bin however their sums were rounded.
-        self.bin_of = np.stack([mass_bins(row.round(6), bins) for row in self.confidence])
+        self.bin_of = [
+            mass_bins(row.astype(float).round(6), bins).astype(np.min_scalar_type(bins))
+            for row in self._confidence
+        ]
 
-    def among(self, chosen: np.ndarray) -> np.ndarray:
+    def rows(self, make: Callable[[int], np.ndarray]) -> Rows:
+        """Return values `(K, N)` from a function of the position of a compared member."""
+        return Rows(len(self.members), make)
+
+    def confidence(self, k: int) -> np.ndarray:
+        """Return the probabilities of the predicted classes, `(N,)`."""
+        return self._confidence[k].astype(float)
+
+    def right(self, k: int) -> np.ndarray:
+        """Return whether a member is right, `(N,)` in [0, 1]."""
+        return self.population.right()[self.members[k]].astype(float)
+
+    def excess(self, k: int) -> np.ndarray:
+        """Return confidence minus correctness, `(N,)`."""
+        return self.confidence(k) - self.right(k)
+
+    def margin(self, k: int) -> np.ndarray:
+        """Return by how much the probability of the first class exceeds that of the second, `(N,)`."""
+        probabilities = self.population.member_probabilities(self.members[k])
+        return self.confidence(k) - probabilities[:, 1]
+
+    def among(self, chosen: Callable[[int], np.ndarray]) -> Rows:
         """Return the linear part of the mean confidence of the chosen predictions: `(K, N)` with that mean."""
-        share = chosen.mean()
-        mean = (self.confidence * chosen).mean() / share if share else np.nan
-        return mean + chosen * (self.confidence - mean) / (share or np.nan)
+        members = range(len(self.members))
+        share = np.mean([chosen(k).mean() for k in members])
+        mean = np.nan
+        if share:
+            mean = np.mean([(self.confidence(k) * chosen(k)).mean() for k in members]) / share
+        scale = share or np.nan
+        return self.rows(lambda k: mean + chosen(k) * (self.confidence(k) - mean) / scale)
 
     def calibrated_error(self) -> float:
         """Return the mean calibration error to expect from calibrated members with these confidences."""
-        members = zip(self.confidence, self.bin_of, strict=True)
-        return float(np.mean([calibrated_error(*member) for member in members]))
+        members = enumerate(self.bin_of)
+        return float(np.mean([calibrated_error(self.confidence(k), bins) for k, bins in members]))
 
-    def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Rows:
         """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
-        return np.stack(
-            [of(*member) for member in zip(self.confidence, self.right, self.bin_of, strict=True)]
-        )
+        return self.rows(lambda k: of(self.confidence(k), self.right(k), self.bin_of[k]))
 
-    def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Rows:
         """Return a score of each prediction from the probabilities of all classes, `(K, N)`."""
-        members = zip(self.probabilities.astype(float), self.classes, strict=True)
-        return np.stack(
-            [of(probabilities, classes, self.labels) for probabilities, classes in members]
-        )
+        labels = self.population.labels
+
+        def scores(k: int) -> np.ndarray:
+            ranked = self.population.member(self.members[k])
+            assert ranked.probabilities is not None
+            return of(ranked.probabilities.astype(float), ranked.classes, labels)
+
+        return self.rows(scores)
 
 
 MARGIN, ECE = "margin", "calibration error"
 
-_MEASURES: Mapping[str, Callable[[_Side], np.ndarray]] = {
-    "confidence": lambda side: side.confidence,
+_MEASURES: Mapping[str, Callable[[_Side], Rows]] = {
+    "confidence": lambda side: side.rows(side.confidence),
     "confidence where right": lambda side: side.among(side.right),
-    "confidence where wrong": lambda side: side.among(1 - side.right),
-    "overconfidence": lambda side: side.confidence - side.right,
-    MARGIN: lambda side: side.probabilities[..., 0].astype(float) - side.probabilities[..., 1],
+    "confidence where wrong": lambda side: side.among(lambda k: 1 - side.right(k)),
+    "overconfidence": lambda side: side.rows(side.excess),
+    MARGIN: lambda side: side.rows(side.margin),
     ECE: lambda side: side.gaps(calibration_gaps),
     "squared calibration error": lambda side: side.gaps(squared_gaps),
     "Brier score": lambda side: side.score(brier_scores),
@@ -243,13 +277,14 @@ def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[st
     rows = []
     for name in names:
         before, after = (_MEASURES[name](side) for side in sides)
+        means = before.mean().mean(), after.mean().mean()
         change = mean_change(
             before, after, paired=bool(comparison.pairs), clusters=comparison.clusters
         )
         if name == ECE or not np.isfinite(change.value).all():
             change = Change.without_error(change.value)
         (low,), (high,) = change.interval(1 - alpha)
-        rows.append((name, before.mean(), after.mean(), change.value[0], low, high, change.p()[0]))
+        rows.append((name, *means, change.value[0], low, high, change.p()[0]))
     frame = pd.DataFrame(
         rows,
         columns=["measure", "before", "after", "change", "change_low", "change_high", "change_p"],
@@ -266,8 +301,8 @@ def _classes(comparison: Comparison, sides: tuple[_Side, _Side]) -> pd.DataFrame
     baseline = comparison.baseline
     labels = baseline.labels
     count = baseline.num_classes
-    confidence = [group_means(side.confidence, labels, count).mean(0) for side in sides]
-    excess = [side.confidence - side.right for side in sides]
+    confidence = [group_means(side.rows(side.confidence), labels, count).mean(0) for side in sides]
+    excess = [side.rows(side.excess) for side in sides]
     of_classes = [group_means(values, labels, count).mean(0) for values in excess]
     change = group_changes(
         excess[0],
@@ -303,19 +338,25 @@ def _verdict(
 
 def _curve(side: _Side, when: str) -> pd.DataFrame:
     """Return the means of each bin over the members; each member has its own bins."""
-    predictions = pd.DataFrame(
+    count = 1 + max(int(bins.max()) for bins in side.bin_of)
+    size, confidence, accuracy, high = np.zeros((4, count))
+    low = np.ones(count)
+    for k, bins in enumerate(side.bin_of):
+        own = side.confidence(k)
+        size += np.bincount(bins, minlength=count)
+        confidence += np.bincount(bins, own, count)
+        accuracy += np.bincount(bins, side.right(k), count)
+        np.minimum.at(low, bins, own)
+        np.maximum.at(high, bins, own)
+    curve = pd.DataFrame(
         {
-            "bin": side.bin_of.ravel(),
-            "confidence": side.confidence.ravel(),
-            "accuracy": side.right.ravel(),
+            "when": when,
+            "bin": np.arange(count),
+            "predictions": size.astype(int),
+            "confidence": ratio(confidence, size),
+            "accuracy": ratio(accuracy, size),
+            "range_low": low,
+            "range_high": high,
         }
     )
-    curve = predictions.groupby("bin", as_index=False).agg(
-        predictions=("bin", "size"),
-        confidence=("confidence", "mean"),
-        accuracy=("accuracy", "mean"),
-        range_low=("confidence", "min"),
-        range_high=("confidence", "max"),
-    )
-    curve.insert(0, "when", when)
-    return curve
+    return curve[curve["predictions"] > 0]

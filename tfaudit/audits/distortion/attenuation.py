@@ -4,11 +4,15 @@ import dataclasses
 
 import numpy as np
 
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.two_way import Change, sum_change
 
 LEAST_SIZE = 2.0
 """Number of standard errors by which the sum of squared balances must exceed 0 for a slope to be defined."""
+
+IMAGES_AT_ONCE = 2**16
+"""Images whose predictions by all members are multiplied at once, as floats."""
 
 
 def corrected_slope(
@@ -92,9 +96,12 @@ def corrected_slope(
         products.mean(0) / size,
     ]
     if paired:
-        influences, totals = [influences[0] + influences[1]], totals[:1]
+        of_dense, of_pruned = influences
+        influences = [Rows(len(before), lambda k: of_dense[k] + of_pruned[k])]
+        totals = totals[:1]
     # As if one prediction of one member were lost and one won: a pair without any change is no proof.
-    least = 2 * np.mean(second.weights(met_by_after / size)[:, labels] ** 2) / len(after) ** 2
+    least = 2 * np.mean(second.weights(met_by_after / size) ** 2, axis=0) @ first.sizes
+    least /= len(labels) * len(after) ** 2
     change = sum_change(
         influences,
         totals,
@@ -136,10 +143,14 @@ class _Side:
         of_accuracy = ((self.balances + 1) * met).sum(1, keepdims=True) / self.sizes.sum()
         return ratio(met / np.maximum(self.sizes, 1) - of_accuracy, self.accuracies[:, None])
 
-    def influence(self, met: np.ndarray) -> np.ndarray:
+    def centred(self, member: int) -> np.ndarray:
+        """Return the predictions of a member less its recalls, `(N,)`."""
+        return self.right[member] - self.recalls[member][self.labels]
+
+    def influence(self, met: np.ndarray) -> Rows:
         """Return the linear part of the product of own and `met` balances, `(K, N)`; its class means sum to it."""
-        centred = self.right - self.recalls[:, self.labels]
-        return centred * (self.weights(met) * self.sizes)[:, self.labels]
+        scale = self.weights(met) * self.sizes
+        return Rows(len(self.right), lambda k: self.centred(k) * scale[k][self.labels])
 
 
 def _products(first: _Side, second: _Side, clusters: np.ndarray | None) -> np.ndarray:
@@ -161,7 +172,11 @@ def _same_images(first: _Side, second: _Side) -> np.ndarray:
     # A balance is recall minus accuracy; this is its variance in units of the variance of one image of each class.
     weights = known / np.maximum(sizes, 1) - 2 * known / total + known.sum() * sizes / total**2
     weights = np.where(known, weights / np.maximum(sizes - 1, 1), 0.0)
-    same = (first.right * weights[labels]) @ second.right.T.astype(float)
+    same = np.zeros((len(first.right), len(second.right)))
+    for start in range(0, len(labels), IMAGES_AT_ONCE):
+        block = slice(start, start + IMAGES_AT_ONCE)
+        weighted = first.right[:, block] * weights[labels[block]]
+        same += weighted @ second.right[:, block].T.astype(float)
     return same - (first.recalls * weights * sizes) @ second.recalls.T
 
 
@@ -178,8 +193,9 @@ def _same_clusters(first: _Side, second: _Side, clusters: np.ndarray) -> np.ndar
 
     def parts(side: _Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return errors of recalls, `(K, cells)`, their sums over classes and those of accuracies, `(K, clusters)`."""
-        centred = side.right - side.recalls[:, labels]
-        errors = np.stack([np.bincount(cell_of, row) for row in centred]) * scale[class_of]
+        members = range(len(side.right))
+        errors = np.stack([np.bincount(cell_of, side.centred(k)) for k in members])
+        errors *= scale[class_of]
         weights = (sizes / sizes.sum())[class_of]
         summed = np.stack([np.bincount(cluster_of, row) for row in errors])
         whole = np.stack([np.bincount(cluster_of, row * weights) for row in errors])

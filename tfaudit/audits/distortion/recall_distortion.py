@@ -16,6 +16,7 @@ from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
+from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.two_way import Change
 
@@ -269,7 +270,8 @@ def distortion(
         names = f"the names of their dense parents, which are {listed(dense.members)}"
         raise InputError("pruned", f"members {listed(pruned.members)}", names)
     before, after = (
-        [population.members.index(member) for member in shared] for population in (dense, pruned)
+        all_in_order(list(map(population.members.index, shared)), population.num_members)
+        for population in (dense, pruned)
     )
     paired = pruned.parents is not None if paired is None else paired
     corrected = Change.without_error(np.array([np.nan]))

@@ -643,11 +643,11 @@ def accuracy_by_chance(
     expected, error = np.mean(of_members, axis=0)
     quantile = special.ndtri(1 - alpha)
     if clusters is not None:
-        linear = baseline.correct() - of_predictions[:, labels] - of_labels[baseline.top1]
-        changes = [
-            mean_change(np.zeros((1, count)), member[None], paired=True, clusters=clusters)
-            for member in linear
-        ]
+        nothing = np.zeros((1, count))
+        changes = []
+        for k, right in enumerate(baseline.right()):
+            linear = right - of_predictions[k][labels] - of_labels[baseline.top1[k]]
+            changes.append(mean_change(nothing, linear[None], paired=True, clusters=clusters))
         error = np.fmax(error, np.mean([change.error for change in changes]))
         quantile = special.stdtrit(changes[0].df_images[0], 1 - alpha)
     return Estimate(float(expected), float(expected), float(expected + quantile * error))
@@ -675,8 +675,8 @@ def _retrained(comparison: Comparison) -> float:
     """Return the share of predictions that differ between two baseline models; NaN for a single one."""
     rows = np.arange(comparison.baseline.num_members)[comparison.rows[0]]
     models = [comparison.baseline.best(i) for i in rows]
-    own = [(1 - one.agreement(other)).mean() for one, other in itertools.combinations(models, 2)]
-    return float(np.mean(own)) if own else np.nan
+    own = [one.differences(other) for one, other in itertools.combinations(models, 2)]
+    return float(np.mean(own)) / comparison.baseline.num_examples if own else np.nan
 
 
 def _negative_flip_rate(comparison: Comparison) -> Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, plural
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import group_codes, group_means
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
 
@@ -193,18 +195,18 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
     columns: dict[str, Any] = {"grouping": grouping.name, "groups": count}
     gaps: dict[str, float] = {}
     for side, correct in (("before", comparison.before), ("after", comparison.after)):
-        right = correct[:, images]
+        right = Rows.of(correct).map(operator.itemgetter(images))
         accuracy = group_means(right, codes, count).mean(0)
         # Intervals hold for all groups at once.
         low, high = accuracy_interval(
             right, codes, count, confidence=1 - alpha / count, clusters=clusters
         )
         lowest, highest = (
-            right * (codes == extreme) * weights[extreme]
+            (codes == extreme) * weights[extreme]
             for extreme in (accuracy.argmin(), accuracy.argmax())
         )
-        worst.append(lowest)
-        gap.append(highest - lowest)
+        worst.append(right.map(lowest.__mul__))
+        gap.append(right.map((highest - lowest).__mul__))
         columns |= {
             "worst_group": grouping.names[enough[accuracy.argmin()]],
             f"worst_{side}": accuracy.min(),
