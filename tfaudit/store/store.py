@@ -25,6 +25,7 @@ import contextlib
 import errno
 import hashlib
 import html
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
