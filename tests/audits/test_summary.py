@@ -1,5 +1,6 @@
 """The table of a study says what the single audits say."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -7,8 +8,10 @@ from tests.builders.populations import population
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.summary.summary import summary
 from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 
 POPULATIONS = {"int8": population(2, hurt=[3]), "dense": population(1), "half": population(3)}
 
@@ -32,7 +35,7 @@ def test_rows_equal_the_single_audits(audit, table):
     assert table.loc["int8", "pies"] == len(
         exemplars(POPULATIONS["dense"], POPULATIONS["int8"]).index
     )
-    assert table.loc["int8", "top1"] == POPULATIONS["int8"].accuracy().mean()
+    assert table.loc["int8", "top1"] == pytest.approx(POPULATIONS["int8"].accuracy().mean())
     assert table.loc["int8", "top5"] == 1
     null = chance(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
     assert table.loc["int8", "expected_by_chance"] == null["significant_by_chance"]
@@ -40,6 +43,16 @@ def test_rows_equal_the_single_audits(audit, table):
         assert table.loc["int8", name] == null[name] == audit.chances["int8"].summary()[name]
     assert len(audit.accuracies) == 3 * 6 * 2
     assert audit.summary()["variants"]["int8"]["pies"] == table.loc["int8", "pies"]
+
+
+def test_a_mean_at_the_half_of_a_printed_digit_is_one_figure_everywhere():
+    labels = np.repeat([0, 1], 100)
+    top1 = [np.r_[labels[:wrong] + 1, labels[wrong:]] for wrong in (40, 40, 40, 38)]
+    models = Predictions.from_top1(labels, top1)
+    assert models.accuracy().mean() > 0.8025  # by the last place
+    table = summary({"dense": models, "int8": models}).frame()
+    measured = measure(models, models).overall
+    assert [*table["top1"], *measured.before, *measured.after] == [0.8025] * 4
 
 
 def test_facts_are_those_that_are_given_and_the_baseline_has_no_tests(table):

@@ -10,7 +10,6 @@ counts the trials and how the commands ended.
 import collections
 import contextlib
 import dataclasses
-import os
 import re
 import shutil
 import sqlite3
@@ -38,7 +37,7 @@ OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), sever
 NOT_MADE_BY_RUN = ("answers.sqlite", "audit", "costs.parquet", "logs", ".lock", "report.html")
 """Files that follow from others, or that another command makes."""
 
-DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other", "pipe", "endless")
+DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other")
 EVERY = 12
 """Number of trials that share one report and one first screen of the viewer, which take seconds."""
 
@@ -184,10 +183,6 @@ def damaged(directory, seed, studies, kind):
     elif damage in ("delete", "older"):
         path.unlink()
         return "delete", concerned
-    elif damage in ("pipe", "endless"):
-        path.unlink()
-        os.mkfifo(path) if damage == "pipe" else path.symlink_to("/dev/zero")
-        return damage, concerned
     else:
         content = bytearray()
     path.write_bytes(content)

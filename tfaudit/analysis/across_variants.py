@@ -26,6 +26,7 @@ from tfaudit.audits.difficulty.difficulty import DifficultyLevels, difficulty_le
 from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.audits.remedies.remedies import Remedies, remedies
 from tfaudit.errors import listed
+from tfaudit.stats.ratios import member_mean
 from tfaudit.study.remedies import CLASS
 from tfaudit.study.variants import Quantized, Remedied
 
@@ -72,7 +73,7 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
             "method": variant.pruning_method(*data.study.varied_settings),
             "level": sparsity_of(data, key, variant),
         }
-        rows.append(described | dict(enumerate(study_audit.counts(key).recall.mean(0))))
+        rows.append(described | dict(enumerate(member_mean(study_audit.counts(key).recall))))
     recalls = pd.DataFrame(rows)
     if (
         recalls.empty
@@ -81,7 +82,7 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     ):
         return None
     counted = study_audit.counts(BASELINE)
-    before = pd.Series(counted.recall.mean(0))
+    before = pd.Series(member_mean(counted.recall))
     before.attrs["class_names"] = counted.class_names
     return class_recalls(recalls, before)
 
@@ -96,7 +97,7 @@ def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
         or sorted(table["class"]) != sorted(set(counted.class_names))
     ):
         return None
-    recalls = pd.Series(counted.recall.mean(0), list(counted.class_names))
+    recalls = pd.Series(member_mean(counted.recall), list(counted.class_names))
     return class_counts(table.set_index("class")["train_examples"], recalls)
 
 

@@ -112,13 +112,13 @@ def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
 
 
 def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:
-    conditions = (data.under_conditions(BASELINE), data.under_conditions(key))
-    return robustness(*conditions, clean=(data.baseline, data.populations[key]), alpha=alpha)
+    sides = (data.under_conditions(side, data.conditions) for side in (BASELINE, key))
+    return robustness(*sides, clean=(data.baseline, data.populations[key]), alpha=alpha)
 
 
 def _measured_under_corruption(data: StudyData, key: str, **options: Any) -> Measurements:
     measured = measure(data.baseline, data.populations[key], **options)
-    return measured.with_corruptions((data.under_conditions(BASELINE), data.under_conditions(key)))
+    return measured.with_corruptions(data.corrupted_pair(key))
 
 
 def _under_corruption(data: StudyData, key: str) -> bool:
@@ -126,7 +126,11 @@ def _under_corruption(data: StudyData, key: str) -> bool:
 
 
 def _evaluations(data: StudyData, key: str) -> object:
-    return [data.conditions, *(data.fingerprints.evaluations[k] for k in (BASELINE, key))]
+    return [
+        data.conditions,
+        data.conditions_of(key),
+        *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
+    ]
 
 
 def _added_groups(data: StudyData, _: str) -> object:
@@ -179,7 +183,7 @@ _ALL = (
         result=Measurements,
         compute=_measured_under_corruption,
         options=_of_variants,
-        applies=lambda data, key: _measurable(data, key) and _under_corruption(data, key),
+        applies=lambda data, key: _measurable(data, key) and key in data.corrupted_keys,
         arguments=lambda data, key: (),  # only for a limit on the drop under corruption
         depends_on=_evaluations,
     ),

@@ -14,12 +14,14 @@ import pandas as pd
 from tfaudit.analysis.study_audit import FACTS, StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.gate.checks import FAIL
-from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.gate import MISSING, Verdict
 from tfaudit.audits.gate.limits import Limits, quantity_of
+from tfaudit.audits.planning.lossless_model import PLANNED
 from tfaudit.audits.robustness.condition_rates import level_in_words
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
 from tfaudit.runtime.nouns import with_noun
+from tfaudit.stats.ratios import member_mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _under_corruption(study_audit: StudyAudit, key: str) -> str:
     if rows.empty:
         return ""
     row = rows.nsmallest(1, "change_pp").iloc[0]
-    clean = 100 * study_audit.variant(BASELINE).top1.mean()
+    clean = 100 * member_mean(study_audit.variant(BASELINE).top1)
     place = level_in_words((row["corruption"], row["severity"]))
     before = 100 * row["accuracy_before"]
     moves = "falls" if before < clean else "rises"
@@ -151,28 +153,25 @@ def _under_corruption(study_audit: StudyAudit, key: str) -> str:
 def _next_command(
     study_audit: StudyAudit, key: str, verdict: Verdict, limits: Limits, *, ship: bool
 ) -> str:
-    """Return the command that checks the variant to ship, plans more data, or searches for a file that passes."""
-    store = study_audit.data.store
-    directory = shlex.quote(str(store.directory))
-    model = _file(study_audit, BASELINE, study_audit.data.members[BASELINE][0])
-    if not ship and verdict.outcome == FAIL and model is not None:
-        data = shlex.quote(store.study.dataset)
-        command = f"tfaudit compress {shlex.quote(str(model))} --data {data}"
-        limits = dataclasses.replace(limits, corruption_drop_pp=None)  # a search tests none
-    else:
-        name = "gate" if ship else "plan"
-        command = f"tfaudit {name} {directory} --variant {shlex.quote(key)}"
-    level = study_audit.data.alpha
-    of_level = [f"--alpha {level:g}"] if level != 0.05 else []
-    missing = _count_missing(study_audit, key, limits) if ship else 0
-    lacking = [f"--allow-missing {missing}"] if missing else []
-    return " ".join([command, *limits.as_flags(), *of_level, *lacking])
+    """Return the command that searches for a file that passes, plans more data, or shows every check of the variant.
 
-
-def _count_missing(study_audit: StudyAudit, key: str, limits: Limits) -> int:
-    """Return how many results of the baseline and a variant the study lacks, as `tfaudit gate` counts them."""
+    Every command takes the limits that it is printed with.
+    """
     data = study_audit.data
-    conditions = data.study.conditions if limits.corruption_drop_pp is not None else ()
-    splits = [data.split, *(condition.split for condition in conditions)]
-    gaps = [gap for split in splits for gap in data.store.missing(split)]
-    return sum(gap.variant in (BASELINE, key) for gap in gaps)
+    directory = shlex.quote(str(data.store.directory))
+    command = f"tfaudit gate {directory} --variant {shlex.quote(key)}"
+    further = [f"--alpha {data.alpha:g}"] if data.alpha != 0.05 else []
+    binding = verdict.gravest
+    most_images = study_audit.measurements(key).classes.examples.max()
+    model = _file(study_audit, BASELINE, data.members[BASELINE][0])
+    searched = dataclasses.replace(limits, corruption_drop_pp=None)  # a search tests none
+    if binding.name == MISSING:
+        further.append(f"--allow-missing {binding.value:.0f}")
+    elif verdict.outcome == FAIL:
+        if model is not None and data.study.training is not None and searched.as_dict():
+            name = shlex.quote(str(data.study.dataset))
+            command = f"tfaudit compress {shlex.quote(str(model))} --data {name}"
+            limits = searched
+    elif not ship and binding.name in PLANNED and most_images > 1:
+        command = f"tfaudit plan {directory} --variant {shlex.quote(key)}"
+    return " ".join([command, *limits.as_flags(), *further])

@@ -43,7 +43,6 @@ _REASONS = {
     "failed": "failed (member.json holds the traceback)",
     "damaged": "damaged, which `tfaudit run` makes again",
     "missing": "missing",
-    "of another study": "of another study, which `tfaudit run` makes again",
     "not in study.json": "not in study.json, an older file",
 }
 
@@ -154,9 +153,13 @@ class StudyAudit:
         for key in self.data.compressed_keys:
             known = (name for name in names if AUDITS[name].applies(self.data, key))
             measured[key] = next((self.result(name, key) for name in known), None)
-        name = f"verdict by {limits}"
+        missing = self.data.missing(corrupted=limits.corruption_drop_pp is not None)
+        name = f"verdict by {limits}, without {missing}"
         if name not in self._results:  # the viewer asks at every click
-            verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+            descriptions = self._descriptions()
+            verdict = study_verdict(
+                measured, descriptions, limits, baseline=BASELINE, missing=missing
+            )
             self._results[name] = verdict.about(self.data.examples_are)
         return dataclasses.replace(self._results[name], missing=tuple(self._missing_results()))
 

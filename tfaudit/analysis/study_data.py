@@ -1,6 +1,7 @@
 """Data of a study for its audits: members, populations, groups and conditions, each read when it is first used."""
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from tfaudit.errors import InputError, require, require_least, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import parquet
-from tfaudit.store.store import Store
+from tfaudit.store.store import Missing, Store
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
@@ -66,6 +67,7 @@ class StudyData:
         groups: columns of groups beside those of the study, N rows in the order of its examples. A column `cluster`
             makes the clusters of the examples; corrupted images keep those of the study.
         answers: answers of human raters, one row per rater and example, as `tfaudit.survey` takes them.
+        population: members of this number and above are left out, and are not missed; none by default.
 
     Raises:
         InputError: no such split, no dense member to compare with, or an option out of range.
@@ -81,6 +83,7 @@ class StudyData:
         seed: int = 0,
         groups: pd.DataFrame | None = None,
         answers: pd.DataFrame | None = None,
+        population: float = math.inf,
     ) -> None:
         require_level("alpha", alpha)
         require_least(0, permutations=permutations)
@@ -88,7 +91,7 @@ class StudyData:
         require(split in store.splits, "split", split, splits)
         self.store, self.split, self.alpha, self.answers = store, split, alpha, answers
         self.permutation_options = {"permutations": permutations, "seed": seed}
-        self._added_groups = groups
+        self._added_groups, self._population_limit = groups, population
         self._evaluated_members: dict[tuple[str, str], frozenset[int]] = {}
         self._populations: dict[str, Predictions] = {}
         self._probabilities: dict[str, bool] = {}
@@ -121,7 +124,7 @@ class StudyData:
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
         """Records of the members, complete or failed, by variant and number."""
-        numbers = range(self.study.population)
+        numbers = range(int(min(self.study.population, self._population_limit)))
         return {
             key: {n: record for n in numbers if (record := self.store.record(key, n))}
             for key in self.study.keys
@@ -269,35 +272,75 @@ class StudyData:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Conditions under which the baseline and all `corrupted_keys` were evaluated; empty if not the test set."""
-        keys = (BASELINE, *self.corrupted_keys) if self.corrupted_keys else ()
-        return tuple(
-            c
-            for c in self.study.conditions
-            if keys and all(self.evaluated_members(key, c) for key in keys)
-        )
+        """Conditions under which all `corrupted_keys` can be compared with the baseline, and so with each other."""
+        shared = [set(self.conditions_of(key)) for key in self.corrupted_keys]
+        every = set.intersection(*shared) if shared else set()
+        return tuple(c for c in self.study.conditions if c in every)
 
     @cached_property
     def corrupted_keys(self) -> tuple[str, ...]:
         """Keys of the compressed variants that were evaluated under any condition of the baseline."""
-        if self.split != "test":
-            return ()
-        evaluated = [c for c in self.study.conditions if self.evaluated_members(BASELINE, c)]
-        return tuple(
-            key
+        return tuple(key for key in self.compressed_keys if self.conditions_of(key))
+
+    def conditions_of(self, key: str) -> tuple[Condition, ...]:
+        """Return the conditions under which both a variant and the baseline were evaluated; () if not the test set.
+
+        A limit on the drop under corruption judges the variant under these.
+        """
+        conditions = self.study.conditions if self.split == "test" else ()
+        keys = (BASELINE, key)
+        return tuple(c for c in conditions if all(self.evaluated_members(k, c) for k in keys))
+
+    def missing(self, *, corrupted: bool) -> Mapping[str, tuple[str, ...]]:
+        """Return in words which results of each compressed variant and of the baseline the study lacks, by variant.
+
+        A variant that lacks any is judged by the others, but does not pass: what was not tested may be worse.
+
+        Args:
+            corrupted: whether results under the study's conditions are missed, because a limit is about them.
+        """
+        conditions = self.study.conditions if corrupted and self.split == "test" else ()
+        where = {self.split: "", **{c.split: f" in {c.title}" for c in conditions}}
+        gaps = [gap for split in where for gap in self.gaps(split)]
+        untested = [
+            f"all members in {condition.title}"
+            for condition in conditions
+            if not any(self._evaluated(key, condition.split) for key in self.members)
+        ]
+        return {
+            key: (
+                *(
+                    f"{gap.variant}, member {gap.member}{where[gap.split]} ({gap.reason})"
+                    for gap in gaps
+                    if gap.variant in (BASELINE, key)
+                ),
+                *untested,
+            )
             for key in self.compressed_keys
-            if any(self.evaluated_members(key, c) for c in evaluated)
-        )
+        }
+
+    def gaps(self, split: str) -> list[Missing]:
+        """Return the results of a split that the study should hold and does not."""
+        return [gap for gap in self.store.missing(split) if gap.member < self._population_limit]
 
     def evaluated_members(self, key: str, condition: Condition) -> tuple[int, ...]:
         """Return the numbers of the members of a variant that were evaluated under a condition."""
         return tuple(sorted(set(self.members[key]) & self._evaluated(key, condition.split)))
 
-    def under_conditions(self, key: str) -> Mapping[tuple[str, int], Predictions]:
+    def under_conditions(
+        self, key: str, conditions: Sequence[Condition]
+    ) -> Mapping[tuple[str, int], Predictions]:
         """Return the predictions of a variant by condition, each read when it is used."""
         return Populations(
-            self.conditions, lambda condition: self.under_condition(key, Condition(*condition))
+            conditions, lambda condition: self.under_condition(key, Condition(*condition))
         )
+
+    def corrupted_pair(
+        self, key: str
+    ) -> tuple[Mapping[tuple[str, int], Predictions], Mapping[tuple[str, int], Predictions]]:
+        """Return the predictions of the baseline and of a variant under the conditions that both were tested with."""
+        conditions = self.conditions_of(key)
+        return self.under_conditions(BASELINE, conditions), self.under_conditions(key, conditions)
 
     def under_condition(self, key: str, condition: Condition) -> Predictions:
         """Return the predictions of a variant under a condition, of the members that were evaluated at the start."""

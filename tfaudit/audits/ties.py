@@ -10,6 +10,7 @@ import numpy as np
 
 from tfaudit.audits.comparison import Comparison
 from tfaudit.runtime.names import class_in_words
+from tfaudit.stats.ratios import member_mean
 
 ADVISED = 0.1
 """Share of the changed predictions above which ties are worth removing."""
@@ -137,10 +138,11 @@ def tie_reading(comparison: Comparison) -> TieReading:
         tied_flips=tied_flips,
         argmax_flips=argmax_flips,
         argmax_tied_flips=argmax_tied_flips,
-        accuracy_before=float(settled[0].accuracy().mean()),
-        accuracy_after=float(settled[1].accuracy().mean()),
-        argmax_change_pp=100 * (settled[1].recall().mean(0) - settled[0].recall().mean(0)),
-        change_pp=100 * (compressed.recall().mean(0) - baseline.recall().mean(0)),
+        accuracy_before=float(member_mean(settled[0].accuracy())),
+        accuracy_after=float(member_mean(settled[1].accuracy())),
+        argmax_change_pp=100
+        * (member_mean(settled[1].recall()) - member_mean(settled[0].recall())),
+        change_pp=100 * (member_mean(compressed.recall()) - member_mean(baseline.recall())),
     )
 
 

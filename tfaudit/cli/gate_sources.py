@@ -1,27 +1,20 @@
 """Sources of `tfaudit gate`: the directory of a study, files of predictions, or files of models."""
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tfaudit.analysis.stored_images import word_for
-from tfaudit.analysis.study_data import Populations
+from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Corrupted
-from tfaudit.audits.robustness.condition_rates import CorruptionLevel
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.readers.prediction_files import PredictionFiles
-from tfaudit.store.store import Missing, Store, open_store
-from tfaudit.study.conditions import Condition
+from tfaudit.store.store import Store, open_store
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +24,8 @@ class GatedModel:
     Attributes:
         baseline: predictions of the uncompressed model or population.
         compressed: predictions of the compressed one on the same examples.
-        sizes: bytes of the two model files, means over members; None if unknown.
+        sizes: bytes of the two model files, means over members, NaN where a study does not know them; None for
+            predictions.
         paired: whether compressed members are made from the baseline's members of the same names.
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
@@ -78,82 +72,26 @@ def from_study(
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
-    conditions = store.study.conditions if corrupted and split == "test" else ()
-    judged = _JudgedStudy(store, split, population, conditions)
-    absent = {gap.variant for gap in judged.gaps} - {"dense", *store.variants}
+    data = StudyData(store, split, population=population)
+    absent = {gap.variant for gap in data.gaps(split)} - {"dense", *store.variants}
     if absent and variants is None:
         got = f"no complete member of {', '.join(sorted(absent))}"
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
-    baseline = judged.predictions("dense", split)
-    candidates = {}
-    for key in keys:
-        sizes = _mean_bytes(store, "dense"), _mean_bytes(store, key)
-        candidates[key] = GatedModel(
-            baseline,
-            judged.predictions(key, split),
-            sizes=None if np.isnan(sizes).any() else sizes,
-            paired=store.study.is_made_from_dense(key),
-            missing=judged.missing(key),
+    missing = data.missing(corrupted=corrupted)
+    return {
+        key: GatedModel(
+            data.baseline,
+            data.populations[key],
+            sizes=(_mean_bytes(data, BASELINE), _mean_bytes(data, key)),
+            paired=data.is_paired(key),
+            missing=missing[key],
             notes=store.remarks(split),
-            corrupted=judged.corrupted(key),
-            examples_are=word_for(store.images(split, [0])[0]),
+            corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
+            examples_are=data.examples_are,
         )
-    return candidates
-
-
-@dataclasses.dataclass(frozen=True)
-class _JudgedStudy:
-    """The part of a study that is judged: a split, members below a number, and corruptions of the test images."""
-
-    store: Store
-    split: str
-    population: float
-    conditions: tuple[Condition, ...]
-
-    @cached_property
-    def gaps(self) -> list[Missing]:
-        """The results that this part should hold and does not."""
-        splits = (self.split, *(condition.split for condition in self.conditions))
-        gaps = itertools.chain.from_iterable(map(self.store.missing, splits))
-        return [gap for gap in gaps if gap.member < self.population]
-
-    def missing(self, key: str) -> tuple[str, ...]:
-        """Return in words what is missing of a variant and of the baseline."""
-        where = {condition.split: f" in {condition.title}" for condition in self.conditions}
-        members = [
-            f"{gap.variant}, member {gap.member}{where.get(gap.split, '')} ({gap.reason})"
-            for gap in self.gaps
-            if gap.variant in ("dense", key)
-        ]
-        untested = [c.title for c in self.conditions if c not in self.store.conditions]
-        return (*members, *(f"all members in {title}" for title in untested))
-
-    def predictions(self, key: str, split: str) -> Predictions:
-        """Return the predictions of a variant's members."""
-        return self.store.predictions(key, split, members=self._members(key))
-
-    def corrupted(self, key: str) -> Corrupted | None:
-        """Return the predictions of baseline and variant under the corruptions that both were tested with, if any."""
-        levels: list[CorruptionLevel] = [
-            condition
-            for condition in self.conditions
-            if all(self._is_tested(variant, condition) for variant in ("dense", key))
-        ]
-
-        def side(variant: str) -> Populations[CorruptionLevel]:
-            return Populations(
-                levels, lambda level: self.predictions(variant, Condition(*level).split)
-            )
-
-        return (side("dense"), side(key)) if levels else None
-
-    def _is_tested(self, key: str, condition: Condition) -> bool:
-        exists = self.store.evaluations.exists
-        return any(exists(key, member, condition.split) for member in self._members(key))
-
-    def _members(self, key: str) -> list[int]:
-        return [member for member in self.store.members(key) if member < self.population]
+        for key in keys
+    }
 
 
 def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
@@ -177,10 +115,9 @@ def _compressed_variants(store: Store, variants: Sequence[str] | None, split: st
     return keys
 
 
-def _mean_bytes(store: Store, variant: str) -> float:
-    """Return the mean size of the members of a variant in bytes; NaN if any is unknown."""
-    records = [store.record(variant, member) for member in store.members(variant)]
-    return float(np.mean([record.get("bytes") or np.nan for record in records]))
+def _mean_bytes(data: StudyData, key: str) -> float:
+    """Return the mean size of the members of a variant in bytes; NaN if it is unknown."""
+    return float(data.means(key, ["bytes"])["bytes"])
 
 
 def from_files(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
@@ -14,6 +15,7 @@ from tfaudit.errors import printable
 from tfaudit.outlets.columns import cell_of, signed, verdict_columns
 from tfaudit.outlets.outcome_marks import MARKS
 from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
+from tfaudit.stats.ratios import member_mean
 
 SHOWN = 5  # classes of a variant that are listed
 
@@ -100,7 +102,7 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     data = study_audit.data
     verdict = study_audit.verdict(limits)
     if verdict.best is None:
-        accuracy = data.baseline.accuracy().mean()
+        accuracy: Any = member_mean(data.baseline.accuracy())
         metrics = [("accuracy", "Accuracy of the uncompressed model", accuracy)]
     else:
         row = verdict.frame().set_index("variant").loc[verdict.best]

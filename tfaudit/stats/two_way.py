@@ -108,12 +108,16 @@ class Change:
         )
 
     def interval(
-        self, confidence: float = 0.95, *, most: float = np.inf
+        self, confidence: float = 0.95, *, least: float | None = None, most: float = np.inf
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return both ends of the interval at a confidence level, `(G,)` each, within -`most` and `most`."""
+        """Return both ends of the interval at a confidence level, `(G,)` each.
+
+        They lie within `least` and `most`, the possible values; `least` is -`most` by default.
+        """
         margin = self._critical((1 + confidence) / 2) * self.error
-        ends = self.value - margin, self.value + margin
-        return np.clip(ends[0], -most, most), np.clip(ends[1], -most, most)
+        least = -most if least is None else least
+        low, high = (np.clip(self.value + side * margin, least, most) for side in (-1, 1))
+        return low, high
 
     def rate_interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval of rates in [0, 1] of events that may be rare, `(G,)` each.
@@ -307,8 +311,7 @@ def accuracy_interval(
         [[0.5], [1.0]]
     """
     level = _changes([Rows.of(correct)], groups, count, clusters).absolute
-    low, high = level.interval(confidence)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return level.interval(confidence, least=0, most=1)
 
 
 def total_change(
@@ -641,8 +644,8 @@ def _changes(
     samples = [_Sample(side, groups, sizes, units) for side in sides]
     if images is None:
         images = samples[0].images - sum(sample.images for sample in samples[1:])
-    absolute = ratio(np.bincount(groups, images, count), sizes)
-    values = absolute, absolute - images.mean()
+    absolute = ratio(np.bincount(groups, images, count), sizes).round(12)
+    values = absolute, (absolute - images.mean()).round(12)
     members = [len(side) for side in sides]
     # The variance between members is unknown on a side with a single one.
     if min(members) == 1 < max(members):

@@ -269,6 +269,9 @@ _MEASURES: Mapping[str, Callable[[_Side], Rows]] = {
 }
 """Measures: `(K, N)` values whose mean is the measure, and whose variance is that of its linear part."""
 
+_LARGEST_CHANGES = {"overconfidence": 2, "Brier score": 2, "negative log-likelihood": np.inf}
+"""How far measures can change that are no shares."""
+
 _OF_ALL_CLASSES = ("Brier score", "negative log-likelihood")
 
 
@@ -283,7 +286,7 @@ def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[st
         )
         if name == ECE or not np.isfinite(change.value).all():
             change = Change.without_error(change.value)
-        (low,), (high,) = change.interval(1 - alpha)
+        (low,), (high,) = change.interval(1 - alpha, most=_LARGEST_CHANGES.get(name, 1))
         rows.append((name, *means, change.value[0], low, high, change.p()[0]))
     frame = pd.DataFrame(
         rows,
@@ -312,7 +315,7 @@ def _classes(comparison: Comparison, sides: tuple[_Side, _Side]) -> pd.DataFrame
         paired=bool(comparison.pairs),
         clusters=comparison.clusters,
     ).absolute
-    (low, high), p = change.interval(1 - alpha), change.p()
+    (low, high), p = change.interval(1 - alpha, most=_LARGEST_CHANGES["overconfidence"]), change.p()
     adjusted = adjust(p, "holm")
     return pd.DataFrame(
         {

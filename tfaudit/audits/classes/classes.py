@@ -17,7 +17,7 @@ from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ratios import member_mean, ratio
 from tfaudit.stats.t_tests import TTests, welch
 from tfaudit.stats.two_way import Change, GroupChanges
 
@@ -233,8 +233,8 @@ def class_impact(
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
-        recall_before=before.mean(0),
-        recall_after=after.mean(0),
+        recall_before=member_mean(before),
+        recall_after=member_mean(after),
         lowest_recall=after.min(0),
         collapsed=collapsed_classes(before, after, comparison.class_units, alpha=alpha),
         changes=comparison.class_changes(),

@@ -252,9 +252,8 @@ def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> 
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
             hits = np.stack([row @ weights for row in population.right(k)])
             for group, count, right in zip(masks, examples, hits.T, strict=True):
-                interval = mean_interval(ratio(right, count))
+                interval = mean_interval(ratio(right, count), least=0, most=1)
                 row = {"population": name, "group": group, "k": k, "examples": count}
-                low, high = np.clip((interval.low, interval.high), 0, 1)
-                ends = {"low": low, "high": high}
+                ends = {"low": interval.low, "high": interval.high}
                 rows.append(row | {"accuracy": interval.mean, **ends})
     return pd.DataFrame(rows)

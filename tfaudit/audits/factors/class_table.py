@@ -7,6 +7,7 @@ import pandas as pd
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.ratios import member_mean
 
 DESCRIBED = ("dataset", "model", "weight_treatment", "technique", "sparsity")
 
@@ -62,7 +63,7 @@ def class_table(
     facts = descriptions.reindex(index=list(populations), columns=list(DESCRIBED))
     covariates = _covariates(reference.class_names, classes)
     before = dict(zip(reference.members, reference.recall(), strict=True))
-    mean = reference.recall().mean(0)
+    mean = member_mean(reference.recall())
     examples = np.bincount(reference.labels, minlength=reference.num_classes)
     tables = []
     for key, population in populations.items():

@@ -21,6 +21,9 @@ from tfaudit.stats.multiplicity import level_of_look
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 
+MISSING = "missing_members"
+"""Name of the check of whether a study lacks results."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Verdict(Result):
@@ -65,7 +68,7 @@ class Verdict(Result):
             room = (check.limit - worst) / unit
             return -math.inf if math.isnan(room) else room
 
-        return min(map(of, self.checks))
+        return min(of(check) for check in self.checks if check.name != MISSING)
 
     @property
     def exit_code(self) -> int:
@@ -100,7 +103,7 @@ class Verdict(Result):
         if len(missing) <= allowed:
             return dataclasses.replace(self, notes=(*self.notes, sentence))
         check = Check(
-            name="missing_members",
+            name=MISSING,
             value=float(len(missing)),
             limit=float(allowed),
             outcome=CANNOT_JUDGE,

@@ -609,8 +609,8 @@ def _losses(
     return Losses(
         names=names,
         examples=examples,
-        before=before,
-        after=before + value,
+        before=before.round(12),
+        after=(before + value).round(12),
         loss=0.0 - 100 * value,
         low=-100 * high,
         high=-100 * low,

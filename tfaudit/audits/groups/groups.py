@@ -26,6 +26,7 @@ from tfaudit.errors import require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.stats.least_squares import line
+from tfaudit.stats.ratios import member_mean
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval
 
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
@@ -250,7 +251,7 @@ def _table(
         low, high = accuracy_interval(
             right, codes, count, confidence=comparison.confidence, clusters=comparison.clusters
         )
-        accuracy = group_means(right, codes, count).mean(0)
+        accuracy = member_mean(group_means(right, codes, count))
         columns |= {f"accuracy_{side}": accuracy, f"{side}_low": low, f"{side}_high": high}
         published = population.by_argmax().right()
         centred.append(group_means(published, codes, count) - published.mean(1, keepdims=True))

@@ -18,6 +18,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import group_codes, group_means
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import member_mean
 from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
 
 WIDER, NARROWER = "wider", "narrower"
@@ -196,7 +197,7 @@ def _gap(comparison: Comparison, grouping: _Grouping, enough: np.ndarray) -> dic
     gaps: dict[str, float] = {}
     for side, correct in (("before", comparison.before), ("after", comparison.after)):
         right = Rows.of(correct).map(operator.itemgetter(images))
-        accuracy = group_means(right, codes, count).mean(0)
+        accuracy = member_mean(group_means(right, codes, count))
         # Intervals hold for all groups at once.
         low, high = accuracy_interval(
             right, codes, count, confidence=1 - alpha / count, clusters=clusters
@@ -235,8 +236,8 @@ def _cells(comparison: Comparison, groupings: list[_Grouping]) -> pd.DataFrame:
             "grouping": grouping.name,
             "group": grouping.names,
             "examples": grouping.sizes,
-            "accuracy_before": group_means(comparison.before, codes, count).mean(0),
-            "accuracy_after": group_means(comparison.after, codes, count).mean(0),
+            "accuracy_before": member_mean(group_means(comparison.before, codes, count)),
+            "accuracy_after": member_mean(group_means(comparison.after, codes, count)),
         }
         cells.append(pd.DataFrame(columns)[enough])
         changes = comparison.changes(codes, count)
@@ -252,8 +253,8 @@ def _cells(comparison: Comparison, groupings: list[_Grouping]) -> pd.DataFrame:
     table = pd.concat(cells, ignore_index=True)
     for name, parts in figures.items():
         value, low, high, p = np.concatenate(parts, axis=1)
-        columns = question_columns(
+        answers = question_columns(
             name, value, low, high, p, alpha=comparison.alpha, margin_pp=MARGIN_PP, noun="accuracy"
         )
-        table = table.assign(**columns)
+        table = table.assign(**answers)
     return table.sort_values("change_pp", kind="stable", ignore_index=True)

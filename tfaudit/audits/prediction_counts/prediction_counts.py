@@ -14,6 +14,7 @@ from tfaudit.audits.result import html_of
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.modes import VOTES_AT_ONCE
+from tfaudit.stats.ratios import member_mean
 from tfaudit.stats.ties import BestClasses, Ties
 
 LEAST_VOTE = 1e-3
@@ -111,7 +112,7 @@ class PredictionCounts:
             "members": len(self.members),
             "examples": len(self.labels),
             "classes": len(self.class_names),
-            "accuracy": float(self.accuracy.mean()),
+            "accuracy": float(member_mean(self.accuracy)),
             "mode_accuracy": float(self.modal_classes().among_best(self.labels).mean()),
             "unanimous": int((self.count > len(self.members) - LEAST_VOTE).sum()),
         }

@@ -173,12 +173,12 @@ def _rows(
         if measure in over_images:
             first, second = (values.astype(float) for values in over_images[measure])
             change = mean_change(first, second, paired=True, clusters=dense.clusters)
-            (low, high), p = change.interval(1 - alpha), change.p()
+            (low, high), p = change.interval(1 - alpha, most=1), change.p()
         else:
             first, second = over_members[measure]
             if len(common) > 1:
                 test = paired_test(second[:, None], first[:, None], confidence=1 - alpha)
-                low, high, p = test.low, test.high, test.p
+                (low, high), p = np.clip((test.low, test.high), -1, 1), test.p
         row = {
             "title": title,
             "measure": measure,
@@ -186,8 +186,8 @@ def _rows(
             "control": first.mean(),
             "remedy": second.mean(),
             "difference_pp": 100 * (second.mean() - first.mean()),
-            "low_pp": 100 * np.clip(low[0], -1, 1),
-            "high_pp": 100 * np.clip(high[0], -1, 1),
+            "low_pp": 100 * low[0],
+            "high_pp": 100 * high[0],
             "p": p[0],
         }
         rows.append(row)

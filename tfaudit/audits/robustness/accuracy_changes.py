@@ -12,7 +12,7 @@ from tfaudit.audits.result import in_points
 from tfaudit.audits.robustness.condition_rates import ConditionRates
 from tfaudit.stats.contingency import exact_changes
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.ratios import ratio, relative_change
+from tfaudit.stats.ratios import member_mean, ratio, relative_change
 from tfaudit.stats.t_tests import welch
 from tfaudit.stats.two_way import accuracy_interval, log_ratio, total_change
 
@@ -98,15 +98,14 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int) -> Accur
     estimate = total_change(
         first, second, image_set, image_set[-1] + 1, paired=rates.paired, clusters=clusters
     )
-    value = after.mean() - before.mean()
+    means = float(member_mean(before)), float(member_mean(after))
+    value = round(means[1] - means[0], 12)
     ends = np.concatenate(estimate.interval(confidence, most=np.abs(weights).sum()))
     figures = np.array([value, *ends])
     ratio_ends = UNKNOWN[:2]
     if (weights >= 0).all():  # a mean of accuracies, not an excess of one over another
         ratio_ends = _ratio_ends(rates, weights, k)
-    change = AccuracyChange(
-        members, before.mean(), after.mean(), figures, ratio_ends, estimate.p()[0]
-    )
+    change = AccuracyChange(members, *means, figures, ratio_ends, estimate.p()[0])
     if members == (1, 1):
         step = np.round(second[0] - first[0], 12)
         lost, won = np.array([(step < 0).sum()]), np.array([(step > 0).sum()])

@@ -18,7 +18,7 @@ from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed, require, require_least
 from tfaudit.predictions import Predictions
-from tfaudit.stats.ratios import relative_change
+from tfaudit.stats.ratios import member_mean, relative_change
 
 _DESCRIPTION = ["title", "family", "sparsity", "bytes", "gzipped_bytes"]
 _TESTED = ("significant_holm", "significant_bh", "harmed", "favoured")
@@ -81,12 +81,12 @@ class VariantAudit:
         """Return the row of the study's table: the columns of `Summary.frame` that predictions give."""
         row: dict[str, Any] = {
             "members": len(self.members),
-            "top1": self.top1.mean(),
-            "top5": np.nan if self.top5 is None else self.top5.mean(),
+            "top1": member_mean(self.top1),
+            "top5": np.nan if self.top5 is None else member_mean(self.top5),
             "changed_predictions": self.changed.mean() if len(self.changed) else np.nan,
         }
         if self.tied.any():
-            row |= {"argmax_top1": self.argmax_top1.mean(), "tied": self.tied.mean()}
+            row |= {"argmax_top1": member_mean(self.argmax_top1), "tied": self.tied.mean()}
         if self.exemplars:
             counts = self.exemplars.summary()
             row |= {

@@ -35,8 +35,6 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
     crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable")
     groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index[:PANELS]]
     dots = binned[binned["group"].isin(groups)].copy()
-    # An interval of Student's t has no bounds.
-    dots[["low", "high"]] = dots[["low", "high"]].clip(0, 1)
     dots[["accuracy", "low", "high"]] *= 100
     spans = binned.groupby("group")["value"].agg(["min", "max"]).reset_index()
     ends = spans.melt("group", var_name="end").merge(table, on="group")

@@ -244,9 +244,8 @@ def _bins(
     rows: list[tuple[object, ...]] = []
     for _, part in inside.groupby(np.digitize(value, edges[1:-1], right=True)):
         for measure in MEASURES[:2]:
-            span = mean_interval(part[measure], confidence=confidence)
+            span = mean_interval(part[measure], confidence=confidence, least=0, most=1)
             ranges = (part["value"].min(), part["value"].max())
-            low, high = np.clip((span.low, span.high), 0, 1)
-            ends = (float(span.mean), float(low), float(high))
+            ends = (float(span.mean), float(span.low), float(span.high))
             rows.append((group, measure, len(part), part["value"].mean(), *ends, *ranges))
     return rows

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,7 @@ def study_verdict(
     limits: Limits = DEFAULT_LIMITS,
     *,
     baseline: str = "dense",
+    missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> StudyVerdict:
     """Judge every compressed variant of a study, and write the headline.
 
@@ -217,6 +219,7 @@ def study_verdict(
             by key.
         limits: limits of the gate; without any, those that `Limits.for_classes` gives.
         baseline: key of the baseline in `descriptions`, "dense" by default.
+        missing: a few words on each result that the study lacks, by variant: with any, it does not pass.
 
     Example:
         >>> from tfaudit.audits.gate.measurements import measure
@@ -234,7 +237,10 @@ def study_verdict(
     )
     plain_bytes = facts["bytes"].astype(float)
     file_bytes = {key: (plain_bytes[baseline], plain_bytes[key]) for key in known}
-    verdicts = {key: judge(of_key, limits, file_bytes[key]) for key, of_key in known.items()}
+    verdicts = {
+        key: judge(of_key, limits, file_bytes[key]).with_missing(missing.get(key, ()))
+        for key, of_key in known.items()
+    }
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
     variants = [

@@ -124,14 +124,11 @@ class Calibrated:
                     ranges[index] = low, high
         return ranges
 
-    def quantized(
-        self, spared: Iterable[str] = (), *, verified: bool = False, io: str = "float32"
-    ) -> bytes:
-        """Return the int8 flatbuffer.
+    def quantized(self, spared: Iterable[str] = (), *, verified: bool = False) -> bytes:
+        """Return the int8 flatbuffer with float inputs and outputs.
 
         Args:
             spared: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
-            io: type of inputs and outputs.
         """
-        return quantize_calibrated(bytes(self._content), spared, verified=verified, io=io)
+        return quantize_calibrated(bytes(self._content), spared, verified=verified)
