@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Collection, Mapping
 from html import escape
 from http.cookies import CookieError, SimpleCookie
@@ -19,7 +20,13 @@ HEALTH = "/_stcore/health"
 """Tells that the viewer runs, and nothing of the study; it is answered without the password."""
 
 WAIT = 1.0
-"""Seconds that one guess of the password takes, and for which all others wait."""
+"""Seconds that a wrong password takes."""
+
+GUESSES = 3
+"""Wrong passwords of one address that wait at a time; further ones are not looked at."""
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+"""Names under which a machine reaches itself."""
 
 LARGEST_FORM = 4096  # bytes
 
@@ -56,18 +63,22 @@ class AccessControl:
         self._hosts = {host.strip("[]").lower() for host in hosts}
         self._password = _digest(password) if password else b""
         self._cookie, self._key = f"tfaudit-{port}", secrets.token_urlsafe(32)
-        self._one_at_a_time = asyncio.Lock()
+        self._waiting: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on to the application."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        if not self._is_ours(Headers(scope=scope).get("host", "")):
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(host):
             answer: Response | None = PlainTextResponse(
                 "The viewer does not answer to this name; see --host.", 421
             )
-        elif not self._password or scope["path"] == HEALTH or self._has_key(Headers(scope=scope)):
+        elif not self._is_from_here(headers.get("origin"), host):
+            answer = PlainTextResponse("The viewer does not answer to pages of other sites.", 403)
+        elif not self._password or scope["path"] == HEALTH or self._has_key(headers):
             answer = None
         elif scope["type"] == "http" and scope["method"] == "POST":
             answer = await self._judged(Request(scope, receive))
@@ -81,11 +92,17 @@ class AccessControl:
             await answer(scope, receive, _with_headers(send))
 
     def _is_ours(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname
-        except ValueError:
-            return False
-        return (name or "").rstrip(".") in self._hosts
+        return _name(f"//{host}") in self._hosts
+
+    def _is_from_here(self, origin: str | None, host: str) -> bool:
+        """Return whether a request comes from a page of this viewer, or of a proxy that `hosts` names, or of no page.
+
+        Other servers on this machine share its names, and differ in the port.
+        """
+        if origin is None or origin.partition("//")[2].lower() == host.lower():
+            return True
+        is_proxy = _name(origin) in self._hosts - LOOPBACK
+        return is_proxy and ":" not in origin.partition("//")[2]
 
     def _has_key(self, headers: Headers) -> bool:
         try:
@@ -105,11 +122,15 @@ class AccessControl:
         except ClientDisconnect:
             return Response()
         password = parse_qs(body.decode(errors="replace")).get("password", [""])[0]
-        async with self._one_at_a_time:
-            right = hmac.compare_digest(_digest(password), self._password)
-            if not right:
+        address = request.client.host if request.client else ""
+        if self._waiting[address] >= GUESSES:
+            return _form(429, "Too many wrong passwords from this address. Try again in a second.")
+        if not hmac.compare_digest(_digest(password), self._password):
+            self._waiting[address] += 1
+            try:
                 await asyncio.sleep(WAIT)
-        if not right:
+            finally:
+                self._waiting -= Counter([address])  # which drops addresses of which none waits
             return _form(401, "Wrong password.")
         # One slash: two would be the address of another machine.
         place = (
@@ -121,6 +142,14 @@ class AccessControl:
         secure = request.url.scheme == "https"
         answer.set_cookie(self._cookie, self._key, httponly=True, samesite="lax", secure=secure)
         return answer
+
+
+def _name(address: str) -> str:
+    """Return the name of a machine in an address, in lower case; empty if there is none."""
+    try:
+        return (urlsplit(address).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
 
 
 def _digest(password: str) -> bytes:

@@ -39,7 +39,7 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
         return
     for i, arguments in enumerate(audit.arguments(study_audit.data, key)):
         if arguments:
-            st.subheader(
+            st.header(
                 escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value))
             )
         result = study_audit.result(audit.name, key, **arguments)

@@ -43,14 +43,14 @@ CORRUPTIONS = (
 def show_images_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
     """Draw the name of a class and images that change."""
     name = study_audit.counts(variant).class_names[label]
-    st.markdown(f"#### {escape_name(name) or 'Class without a name'}")
+    st.markdown(f"## {escape_name(name) or 'Class without a name'}")
     _images(study_audit, variant, label)
 
 
 def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
     """Draw further facts about a class in tabs, of which the browser draws only the open one."""
     name = escape_name(study_audit.counts(variant).class_names[label])
-    st.markdown(f"##### More on {name or 'the class without a name'}")
+    st.markdown(f"### More on {name or 'the class without a name'}")
     views = {"Confused with": _confusion, "Recall of every member": _recall}
     if study_audit.data.corrupted_keys:
         views["Under corruption"] = _corruptions

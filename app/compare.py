@@ -29,8 +29,7 @@ from tfaudit.charts.style import distinct_names
 from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
-PAGE_SIZE = 10  # images on one page of the gallery
-METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
+PAGE_SIZE = 12  # images on one page of the gallery
 
 KINDS = {NEWLY_WRONG: "lost", NEWLY_CORRECT: "won", OTHER_WRONG: "other wrong"}
 """Kinds of flips in a frame of flips, by their names."""
@@ -54,7 +53,7 @@ def page(study_audit: StudyAudit) -> None:
     st.markdown("\n\n".join(escape(sentence(pair)) for sentence in sentences))
     _metrics(pair)
     _retrained_twin(study_audit)
-    st.subheader("Classes")
+    st.header("Classes")
     text = (
         "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
         "change of recall with its confidence interval. A click on a class filters the images below."
@@ -69,7 +68,7 @@ def page(study_audit: StudyAudit) -> None:
     show_chart(pair.chart(), name, text, click=filter_images, fields=["name"], now=now)
     columns = MODEL_PAIR.table.columns
     show_table(classes, name, columns, table="pairs", click=filter_images, now=now)
-    st.subheader(with_noun("Images whose prediction flips"))
+    st.header(with_noun("Images whose prediction flips"))
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
 
@@ -111,14 +110,12 @@ def _metrics(pair: PairComparison) -> None:
         *((label, _percent(summary[label.lower()]), text) for label, text in shares.items()),
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     ]
-    with st.container(horizontal=True):
+    with st.container(key="metrics"):
         after = _percent(summary["accuracy_after"])
         points = f"{summary['change_pp']:+.2f} points"
-        st.metric(
-            "top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH
-        )
+        st.metric("top-1 after", after, points, border=True, help=escape(change), height="stretch")
         for label, value, meaning in metrics:
-            st.metric(label, value, border=True, help=with_noun(meaning), width=METRIC_WIDTH)
+            st.metric(label, value, border=True, help=with_noun(meaning), height="stretch")
 
 
 def _retrained_twin(study_audit: StudyAudit) -> None:

@@ -70,10 +70,10 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     click = functools.partial(show_corruption, study_audit)
     chart = relative_change_chart(changes, k=k)
     show_chart(chart, name, text, click=click, fields=["corruption", "level"])
-    st.subheader("Top-1, means over severities and corruptions")
+    st.header("Top-1, means over severities and corruptions")
     means = ROBUSTNESS.tables["means"]
     show_table(means.joint(titled), "corruption-means", means.columns, table=means.catalogue)
-    st.subheader("Each corruption")
+    st.header("Each corruption")
     rows = ROBUSTNESS.tables["severities" if severity else "corruptions"].joint(titled)
     rows = rows[rows["k"] == k]
     if severity:

@@ -33,6 +33,8 @@ POINT = "point"  # name of the parameter that holds what was clicked in a chart
 LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
+PADDING = {"left": 4, "top": 4, "right": 12, "bottom": 4}  # pixels: the last label has room
+WIDEST = 280  # pixels of a pinned column of names
 NARROW = "13rem"  # of one of several panels side by side, at least
 # Of a chart beyond which the browser paints its marks rather than make an element of each.
 MANY_ROWS = 500
@@ -43,8 +45,14 @@ button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
 [data-testid=stMainBlockContainer] { padding: 1.8rem clamp(1rem, 4vw, 5rem) 4rem; }
 @media (max-width: 768px) { [data-testid=stMainBlockContainer] { padding-top: 3.5rem; } }
 [data-testid=stMainBlockContainer] h1 { font-size: 1.8rem; padding: 0.2rem 0; }
+[data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; }
+[data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; }
+div[data-testid=stCaptionContainer] { opacity: 0.75; }
+[data-testid=stMultiSelect] [data-tag], button[kind=primary] { background: #8e4585; }
+[data-testid=stElementToolbar] { top: auto; bottom: -3.2rem; }
+.st-key-metrics { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(9.5rem, 25% - 1rem), 1fr)); }
 .st-key-became a p { text-decoration: underline; }
-[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }
+[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; vertical-align: top; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {
   min-width: min(100%, 22rem);
@@ -173,6 +181,7 @@ class Specified:
         specification = titled(self.chart.to_dict(validate=False), noun()) | {
             "width": WIDE,
             "autosize": FIT.to_dict(),
+            "padding": PADDING,
             "config": self.config.to_dict(validate=False),
         }
         for name, fields in self.clicked.items():
@@ -225,11 +234,12 @@ def _theme(clickable: bool) -> alt.Config:
     mark = alt.MarkConfig(cursor="pointer") if clickable else alt.MarkConfig()
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
-    rows = alt.AxisConfig(
+    labels = alt.AxisConfig(
         labelFlush=False
-    )  # Streamlit's would move the name of the first row away from its mark
+    )  # Streamlit's would move the first label and the last away from their marks
     text = alt.MarkConfig(color=ink)
-    return alt.Config(text=text, rule=text, legend=symbols, mark=mark, axisDiscrete=rows)
+    rule = alt.MarkConfig(color=ink, aria=False)  # of an interval or a limit, which has no name
+    return alt.Config(text=text, rule=rule, legend=symbols, mark=mark, axis=labels)
 
 
 def _variant_of(name: str) -> list[str]:
@@ -414,6 +424,9 @@ def _column_config(
     if entry.is_p:
         return st.column_config.TextColumn(alignment="right", **look)
     if not _holds_numbers(cells):
+        if pinned:  # Streamlit would look at some of the names alone
+            longest = max(map(len, [look["label"], *map(str, cells)]))
+            look["width"] = min(8 * longest + 20, WIDEST)
         return st.column_config.Column(**look)
     form = None if styled else entry.grid_format
     if form and form.endswith("g") and cells.abs().max() >= 999:

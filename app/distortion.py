@@ -76,14 +76,14 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     intervals = _titled(intervals, titles)
     click = functools.partial(open_variant, study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
-        st.subheader("Slopes, as published: not corrected")
+        st.header("Slopes, as published: not corrected")
         text = (
             "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
             "the variant."
         )
         chart = slope_chart(slopes, intervals)
         show_chart(chart, "slopes", text, click=click, fields=["title"])
-        st.subheader("Corrected slopes")
+        st.header("Corrected slopes")
         if intervals["alpha"].notna().any():
             text = (
                 "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "

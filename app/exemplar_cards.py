@@ -12,7 +12,12 @@ from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.outlets.exemplar_cards import Card
 
 STYLE = """<style>
-.st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
+.st-key-gallery { container-type: inline-size; }
+.st-key-cards { display: grid; grid-template-columns: repeat(2, 1fr); }
+@container (min-width: 31rem) { .st-key-cards { grid-template-columns: repeat(3, 1fr); } }
+@container (min-width: 44rem) { .st-key-cards { grid-template-columns: repeat(4, 1fr); } }
+@container (min-width: 62rem) { .st-key-cards { grid-template-columns: repeat(6, 1fr); } }
+.st-key-cards button { min-height: 0; padding: 0; }
 .st-key-cards > div { width: auto; max-width: none; position: relative; cursor: pointer; }
 .st-key-cards > div:hover { border-color: currentColor; }
 .st-key-cards button::after { content: ""; position: absolute; inset: 0; }
@@ -41,19 +46,19 @@ STYLE = """<style>
 .tfa-bar .right { background: GAIN; }
 </style>""".replace("LOSS", LOSS).replace("GAIN", GAIN)
 
-WIDTH = 152  # least width of a card in pixels: two fit in a row of a narrow window
 LONGEST = 15  # characters of an id that a card shows: the last ones, which tell images apart
 
 
 def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int]) -> None:
     """Draw the cards in rows; a click on one opens the panel of its image.
 
-    `members` are the sizes of the baseline population and of the compressed one, `positions` those of the images.
+    `members` are the sizes of the baseline population and of the compressed one, `positions` those of the images. The
+    rows of a page of 12 or 24 are full.
     """
     st.html(STYLE)
-    with st.container(horizontal=True, gap="small", vertical_alignment="distribute", key="cards"):
+    with st.container(key="gallery"), st.container(horizontal=True, gap="small", key="cards"):
         for card, position in zip(cards, positions, strict=True):
-            with st.container(width=WIDTH, border=True, gap="xsmall"):
+            with st.container(border=True, gap="xsmall"):
                 st.html(_card(card, members))
                 st.button(
                     escape_name(short_id(card.example)),

@@ -247,7 +247,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
 def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     table = answers.answers(study)
     result = survey(table, alpha=study_audit.data.alpha)
-    st.subheader(with_noun("What raters see in images that change (PIEs) and in others"))
+    st.header(with_noun("What raters see in images that change (PIEs) and in others"))
     left, right = st.columns(2)
     with left:
         show_chart(
@@ -258,7 +258,7 @@ def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
     with right:
         show_notes([*_outdated(study_audit, answers, study, facts), NOT_BLIND, *result.notes])
     show_table(result.frame(), f"human-study-{study}", SURVEY.table.columns, table="survey")
-    st.subheader("Answers")
+    st.header("Answers")
     show_table(table, f"answers-{study}")
 
 

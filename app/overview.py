@@ -56,7 +56,7 @@ def page(study_audit: StudyAudit) -> None:
     else:
         st.info("No compressed variant has members yet; `tfaudit run` resumes where it stopped.")
     if members > 1:
-        st.subheader("As published")
+        st.header("As published")
         sentence = (
             "Classes whose recall changes by more or by less than the overall accuracy does, by a test that takes the "
             "images as fixed, and PIEs, images whose majority prediction changes, \\[F\\] table 2."
@@ -68,14 +68,14 @@ def page(study_audit: StudyAudit) -> None:
     show_table(summary.frame(), f"{data.study.name}-variants", known, table=table, click=click)
     left, right = st.columns(2)
     with left:
-        st.subheader("Accuracy of every member" if members > 1 else "Accuracy")
+        st.header("Accuracy of every member" if members > 1 else "Accuracy")
         text = (
             "A line per variant: a dot for the top-1 accuracy of every member, a bar at the mean. A click opens the "
             "variant."
         )
         show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
     with right:
-        st.subheader("Size and accuracy")
+        st.header("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
             changes = "images change their prediction" if members > 1 else "predictions change"
             st.caption(with_noun(f"The larger the point, the more {changes}."))
@@ -87,5 +87,5 @@ def page(study_audit: StudyAudit) -> None:
         else:
             st.info("The sizes of the models are unknown.")
     if summary.notes:
-        st.subheader("Notes")
+        st.header("Notes")
         show_notes(summary.notes)

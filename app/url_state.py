@@ -81,10 +81,14 @@ MOST_NAMED = 8  # options that a notice names at most
 _HISTORY = """<script>
 if (!window.tfauditHistory) {
   const history = window.history, push = history.pushState.bind(history), replace = history.replaceState.bind(history);
-  let acted = false;
-  for (const kind of ["pointerdown", "keydown"])
-    window.addEventListener(kind, () => { acted = true; }, {capture: true});
-  window.addEventListener("popstate", () => { acted = false; }, {capture: true});
+  let acted = false, arrow = false, stepped = false;  // arrow keys in a row are one action
+  const act = (event) => {
+    acted = true;
+    arrow = event.key?.startsWith("Arrow") ?? false;
+    stepped &&= arrow;
+  };
+  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, act, {capture: true});
+  window.addEventListener("popstate", () => { acted = stepped = false; }, {capture: true});
   // A link to the first page would lead to the page it stands on.
   window.addEventListener("pointerover", (event) => {
     const link = event.target.closest?.(".st-key-menu a[href^='?']");
@@ -97,7 +101,8 @@ if (!window.tfauditHistory) {
   });
   history.pushState = history.replaceState = (state, title, url) => {
     if (url && new URL(url, location.href).href === location.href) return;
-    (acted ? push : replace)(state, title, url);
+    (acted && !stepped ? push : replace)(state, title, url);
+    if (acted) stepped = arrow;
     acted = false;
   };
   window.tfauditHistory = true;

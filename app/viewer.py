@@ -26,6 +26,8 @@ from tfaudit.errors import InputError, one_line
 
 READ_ONLY = "read-only"
 
+MENU_WIDTH = 230  # pixels: the longest title fits
+
 ICON = Path(__file__).with_name("icon.svg")
 
 
@@ -153,6 +155,7 @@ PAGES: Mapping[str, ViewerPage] = {
 
 def view(arguments: list[str]) -> None:
     """Run the viewer; the arguments are its directory, or a folder of studies, limits as JSON, and `READ_ONLY`."""
+    st.set_page_config(page_icon=str(ICON), layout="wide", initial_sidebar_state=MENU_WIDTH)
     menu = st.sidebar.container(key="menu", gap="xsmall")
     start_notices()
     opened = _open(arguments)
@@ -170,7 +173,7 @@ def view(arguments: list[str]) -> None:
     if isinstance(opened, SharedAudit):
         set_noun(opened.study_audit.data.examples_are)
     chosen = st.navigation(list(pages.values()), position="hidden")
-    st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title=f"{chosen.title} · tfaudit")
     st.session_state["shown page"] = chosen.url_path
     one_entry_per_action()
     open_clicked_page()

@@ -268,7 +268,7 @@ def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch,
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(Path, "exists", refuse)
-        monkeypatch.setattr(Path, "open", refuse)
+        monkeypatch.setattr("tfaudit.analysis.fingerprints.open_regular", refuse)
     fingerprints = Fingerprints(store, "test", data.records, data.members)
     assert fingerprints.examples == ""
     assert fingerprints.classes

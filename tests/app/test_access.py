@@ -41,7 +41,9 @@ def ask(guard, path="/", **request):
     return run_apart(answer_of(guard, path, **request))
 
 
-async def answer_of(guard, path, *, kind="http", method="GET", body=b"", host=HOST, **headers):
+async def answer_of(
+    guard, path, *, kind="http", method="GET", body=b"", host=HOST, client="10.0.0.1", **headers
+):
     sent = []
     lines = {"host": host} | headers
     path, _, query = path.partition("?")
@@ -52,6 +54,7 @@ async def answer_of(guard, path, *, kind="http", method="GET", body=b"", host=HO
         "query_string": query.encode(),
         "scheme": "http",
         "server": ("127.0.0.1", 8501),
+        "client": (client, 50000),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in lines.items()],
     }
 
@@ -152,17 +155,50 @@ def test_a_wrong_password_takes_time_and_opens_nothing(guard, guess):
     assert (status, "set-cookie" in headers, b"Wrong password" in body) == (401, False, True)
 
 
-def test_guesses_wait_for_each_other(monkeypatch):
-    monkeypatch.setattr(access, "WAIT", 0.1)
+def test_guesses_of_one_address_are_few_and_the_right_password_of_others_never_waits(monkeypatch):
+    monkeypatch.setattr(access, "WAIT", 0.3)
     guard = AccessControl(behind, hosts=["localhost"], password=PASSWORD)
+    right = urllib.parse.urlencode({"password": PASSWORD}).encode()
 
     async def guesses():
         guess = {"method": "POST", "body": b"password=no"}
-        await asyncio.gather(*(answer_of(guard, "/", **guess) for _ in range(4)))
+        wrong = [asyncio.ensure_future(answer_of(guard, "/", **guess)) for _ in range(40)]
+        await asyncio.sleep(0)
+        begun = time.perf_counter()
+        answers = [
+            (await answer_of(guard, "/", method="POST", body=right, client=client))[0]
+            for client in ("10.0.0.2", "10.0.0.1")
+        ]
+        seconds = time.perf_counter() - begun
+        return answers, seconds, [answer[0] for answer in await asyncio.gather(*wrong)]
 
-    begun = time.perf_counter()
-    run_apart(guesses())
-    assert time.perf_counter() - begun >= 0.4
+    answers, seconds, wrong = run_apart(guesses())
+    assert answers == [303, 429]
+    assert seconds < 0.3
+    assert (wrong.count(401), wrong.count(429)) == (access.GUESSES, 40 - access.GUESSES)
+    assert login(guard, PASSWORD)[0] == 303
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("http://localhost:8501", True),
+        ("https://audit.example.org", True),
+        ("http://localhost:3000", False),
+        ("http://localhost", False),
+        ("http://localhost:8501.evil.com", False),
+        ("https://audit.example.org:8443", False),
+        ("null", False),
+    ],
+)
+def test_pages_of_other_sites_and_ports_get_nothing(kind, origin, allowed):
+    guard = AccessControl(behind, hosts=["localhost", "audit.example.org"])
+    answer = ask(guard, kind=kind, origin=origin)
+    if kind == "websocket":
+        assert answer == ("websocket.accept" if allowed else "websocket.close")
+    else:
+        assert answer[0] == (200 if allowed else 403)
 
 
 def test_a_long_form_is_refused(guard):

@@ -1,6 +1,7 @@
 """Every page of the viewer in a real browser: wide and narrow, light and dark, with a picture of each to look at."""
 
 import io
+import itertools
 import os
 import re
 from pathlib import Path
@@ -9,9 +10,11 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 
+from tests.builders.accessibility import violations
 from tests.builders.many_classes import HOSTILE, MANY
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import choose, settled
+from tests.builders.simulated_studies import TRUTHS, simulated_variants
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import unique_labels
 from tfaudit.app.viewer import PAGES
@@ -41,6 +44,7 @@ def test_every_page(viewer, visit, name):
         assert page.get_by_test_id("stException").count() == 0
         assert page.get_by_test_id("stAlertContentError").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert not violations(page)
         for chart in main.get_by_test_id("stVegaLiteChart").all():
             box = chart.bounding_box()
             assert box is None or box["x"] + box["width"] <= width
@@ -48,6 +52,27 @@ def test_every_page(viewer, visit, name):
         page.set_viewport_size({"width": width, "height": min(height + 80, 6000)})
         settled(page)
         page.screenshot(path=PICTURES / f"{name}-{width}-{scheme}.png")
+
+
+def test_seven_variants_fit_one_screen(serve, visit, tmp_path):
+    names = ("magnitude 50 %", "magnitude 90 %", "magnitude 95 %, channels", "float16")
+    names += ("dynamic range int8", "fixed-point int8", "int8, last layer float")
+    truths = dict(zip(names, itertools.cycle(TRUTHS.values()), strict=False))
+    store = simulated_variants(tmp_path / "seven", truths, 0, members=5, images=200)
+    page = visit(serve(store.directory).url, width=1400)
+    rows = page.locator("tr[data-variant]")
+    expect(rows).to_have_count(len(names))
+    last = rows.last.bounding_box()
+    assert last["y"] + last["height"] <= 900
+    for width in (1400, 1000, 769, 700):
+        page.set_viewport_size({"width": width, "height": 900})
+        settled(page)
+        assert rows.last.evaluate("row => getComputedStyle(row).display") == "table-row"
+        table = page.locator("table", has=rows)
+        wide, room = (
+            place.bounding_box()["width"] for place in (table, page.locator(".first .verdicts"))
+        )
+        assert wide <= room + 0.5, width
 
 
 def menu(page, title):
@@ -67,7 +92,7 @@ def test_hostile_names_and_missing_images(two, visit):
     for name in HOSTILE[:4]:
         (label,) = unique_labels([name])
         page = visit(f"{two.url}/classes?{urlencode({'study': MANY, 'class': label})}")
-        heading = page.get_by_test_id("stMain").get_by_role("heading", level=4)
+        heading = page.get_by_test_id("stMain").get_by_role("heading", level=2)
         expect(heading).to_have_count(1)
         assert heading.inner_text().replace("\N{WORD JOINER}", "") == label
 
@@ -102,7 +127,7 @@ def test_a_class_that_was_clicked_can_be_clicked_again(two, visit):
     first = box.input_value()
     other = "7" if first != "7" else "8"
     choose(page, box, other)
-    expect(page.get_by_test_id("stMain").get_by_role("heading", level=4)).to_have_text(other)
+    expect(page.get_by_test_id("stMain").get_by_role("heading", level=2)).to_have_text(other)
     settled(page)
     line.click(position={"x": 4, "y": 9})
     expect(box).to_have_value(first)

@@ -92,6 +92,7 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     settled(page)
     assert "{" not in panel.inner_text()
     seen = [choices(page)[1]["image"]]
+    length = page.evaluate("history.length")
     for key, place in (("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowLeft", 1)):
         page.keyboard.press(key)
         expect(panel).to_contain_text(f"{place} of")
@@ -99,6 +100,7 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         seen.append(choices(page)[1]["image"])
     assert seen[0] == seen[2]
     assert len(set(seen)) == 3
+    assert page.evaluate("history.length") == length + 1  # Back undoes all arrow keys at once
     expect(panel.get_by_role("button", name="Previous")).to_be_disabled()
     picture = panel.locator("img")
     small = picture.bounding_box()["width"]

@@ -81,7 +81,7 @@ def test_who_pays_with_images(visitor, verdict):
     )
     visitor.click(visitor.page.locator(HARMED), position={"x": 300, "y": 20})
     main = visitor.page.get_by_test_id("stMain")
-    visitor.reads(main.get_by_role("heading", level=4), rows["magnitude-0.9"]["worst_class"])
+    visitor.reads(main.get_by_role("heading", level=2), rows["magnitude-0.9"]["worst_class"])
     visitor.sees(main.locator("figure img, .tfa-picture").first)
     assert visitor.clicks == 1
 

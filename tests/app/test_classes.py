@@ -166,7 +166,7 @@ def test_hostile_names_are_text(open_page, many):
     for name in (*HOSTILE[:2], HOSTILE[3]):
         app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
         texts = "\n".join(text.value for text in (*app.markdown, *app.caption, *app.info))
-        assert f"#### {escape_name(name)}" in texts
+        assert f"## {escape_name(name)}" in texts
         assert not re.search(r"(?<!\\)<script|:cat:", texts)
         assert all("<script" not in body for body in bodies(app))
         assert all("no image stored" in card for card in cards(app))

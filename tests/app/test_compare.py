@@ -77,7 +77,7 @@ def test_flips_are_filtered_by_kind_and_class(opened, singles):
     surest = wanted["probability_before"] * wanted["probability_after"]
     assert app.dataframe[1].value["example"].iloc[0] == wanted["example"][surest.idxmax()]
     pictures = "".join(bodies(app))
-    assert pictures.count("<img") == min(10, len(wanted))
+    assert pictures.count("<img") == min(12, len(wanted))
     assert "<script>" not in pictures
 
 

@@ -12,7 +12,7 @@ alt = pytest.importorskip("altair")
 pytest.importorskip("streamlit")
 from tfaudit.analysis.across_variants import ACROSS  # noqa: E402
 from tfaudit.analysis.audits import AUDITS  # noqa: E402
-from tfaudit.app.display import WIDE, Specified  # noqa: E402
+from tfaudit.app.display import PADDING, WIDE, Specified  # noqa: E402
 from tfaudit.charts.rendering import FIT  # noqa: E402
 from tfaudit.outlets.columns import first_columns  # noqa: E402
 
@@ -165,7 +165,9 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
     config = alt.Config(text=alt.MarkConfig(color="red"))
     with alt.theme.enable("none"):
         written = Specified(chart, config, {"point": ["x"]}).to_dict()
-        expected = chart.properties(width=WIDE, autosize=FIT, config=config).to_dict()
+        expected = chart.properties(
+            width=WIDE, autosize=FIT, padding=PADDING, config=config
+        ).to_dict()
     assert written.pop("usermeta", {}) == (
         {"embedOptions": {"renderer": "canvas"}} if canvas else {}
     )

@@ -125,7 +125,7 @@ def test_questions_about_levels_and_methods(opened):
 def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
     app = open_page(make_study(tmp_path, members=1).directory, "distortion")
     assert not app.error
-    assert not app.subheader
+    assert not app.header
     assert "boxes and intervals need" in words(app)
     assert not app.columns
 

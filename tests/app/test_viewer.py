@@ -261,7 +261,7 @@ def test_a_study_of_texts_speaks_of_examples(open_page, texts, name):
     app = open_page(texts, name)
     boxes = [*app.selectbox, *app.multiselect]
     said = [
-        text.value for text in (*app.title, *app.caption, *app.markdown, *app.info, *app.subheader)
+        text.value for text in (*app.title, *app.caption, *app.markdown, *app.info, *app.header)
     ]
     said += [part or "" for box in boxes for part in (box.label, box.help)]
     said += [

@@ -51,7 +51,7 @@ def words(app):
         app.success,
         app.warning,
         app.error,
-        app.subheader,
+        app.header,
     )
     return unescaped("\n".join(str(element.value) for kind in kinds for element in kind))
 

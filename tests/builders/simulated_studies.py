@@ -349,18 +349,30 @@ def simulated_store(
     directory: Path, truth: Truth, seed: int, *, members: int, images: int = 500
 ) -> Store:
     """Write one simulated study of ten classes, without images, whose one variant is called small."""
-    before, after = simulate(truth, seed, members=members, images=images)
+    return simulated_variants(directory, {"small": truth}, seed, members=members, images=images)
+
+
+def simulated_variants(
+    directory: Path, truths: Mapping[str, Truth], seed: int, *, members: int, images: int = 500
+) -> Store:
+    """Write one simulated study of ten classes, without images, with a variant for each truth, by its name."""
+    drawn = {
+        name: simulate(truth, seed, members=members, images=images)
+        for name, truth in truths.items()
+    }
     facts = pd.DataFrame(
-        {"bytes": [4.0e6, 1.0e6], "gzipped_bytes": [3.6e6, 0.9e6]}, index=["baseline", "small"]
+        [[4.0e6, 3.6e6], *[[1.0e6, 0.9e6]] * len(drawn)],
+        ["baseline", *drawn],
+        ["bytes", "gzipped_bytes"],
     )
     return import_predictions(
         directory,
-        before,
-        {"small": after},
+        next(iter(drawn.values()))[0],
+        {name: after for name, (_, after) in drawn.items()},
         name="simulated",
         model="simulated members",
         dataset="simulated garments",
-        paired=["small"] if truth.paired else [],
+        paired=[name for name, truth in truths.items() if truth.paired],
         facts=facts,
     )
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import os
+import shutil
 import sqlite3
 
 import pandas as pd
@@ -15,7 +17,7 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.ratings.answers import open_answers
-from tfaudit.store.store import TABLES
+from tfaudit.store.store import TABLES, Store, open_store
 
 AGAIN = [
     "1 missing or damaged: `tfaudit run` with the same recipe and directory makes members, examples and predictions "
@@ -71,6 +73,46 @@ def test_a_member_that_study_json_does_not_know(check, tmp_path):
     unknown = [("dense", 3), *(("int8", n) for n in range(4)), ("magnitude-0.9", 3)]
     lines = [f"{key}, member {n}: not in study.json, an older file" for key, n in unknown]
     assert check(tmp_path)[1][:-1] == lines
+
+
+def test_members_of_another_study_do_not_count(check, tfaudit, tmp_path):
+    """Theirs are complete, of the same examples, and of variants and members that this study has, too."""
+    mine = whole(make_study(tmp_path / "mine"))
+    other = dataclasses.replace(mine.study, seed=mine.study.seed + 1)
+    Store.create(tmp_path / "other", other, {})
+    shutil.copytree(mine.directory / "examples", tmp_path / "other/examples")
+    theirs = open_store(tmp_path / "other")
+    path = mine.prediction_path("int8", 1)
+    theirs.save_member("int8", 1, {path: mine.read(path)}, {"seed": 1})
+    place = mine.member_path("int8", 1, "member.json")
+    (mine.directory / place).write_bytes(theirs.read(place))
+    assert check(mine.directory) == (1, ["int8, member 1: of another study", *AGAIN])
+    assert mine.members("int8") == (0, 2, 3)
+    (mine.directory / "study.json").write_bytes(theirs.read("study.json"))
+    assert open_store(mine.directory).variants == ("int8",)  # the other study's member
+    for command in ("gate", "audit", "report"):
+        code, _, said = tfaudit(command, mine.directory)
+        assert (code, len(said.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("file", ["member.json", "predictions", "examples", "costs"])
+@pytest.mark.parametrize("special", ["pipe", "endless"])
+def test_a_pipe_or_a_device_ends_no_command_in_waiting(check, tfaudit, tmp_path, file, special):
+    store = whole(make_study(tmp_path))
+    paths = {
+        "member.json": store.member_path("int8", 1, "member.json"),
+        "predictions": store.prediction_path("int8", 1),
+        "examples": store.example_path("test"),
+        "costs": TABLES["costs"],
+    }
+    place = tmp_path / paths[file]
+    place.unlink()
+    os.mkfifo(place) if special == "pipe" else place.symlink_to("/dev/zero")
+    code, lines = check(tmp_path)
+    assert (code, len(lines) > 1) == (1, True)
+    code, _, said = tfaudit("gate", tmp_path)
+    assert code in (0, 1, 2, 3)
+    assert "Traceback" not in said
 
 
 def test_a_record_copied_over_another_does_not_count(check, tmp_path):

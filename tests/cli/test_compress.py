@@ -10,9 +10,12 @@ import pytest
 from PIL import Image
 
 from tfaudit.cli.compress import seconds_of
+from tfaudit.compress.litert.flatbuffer import float_operators
 from tfaudit.errors import InputError
 from tfaudit.search import search_report
 from tfaudit.study.quantization import KINDS
+
+INT8 = KINDS["int8"]
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +104,21 @@ def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, limits, co
         found, text, errors = run(*shlex.split(given)[1:])
         assert (found, errors) == (0, "")
         assert "drop of worst class at most 0.1 pp" in text
+
+
+@pytest.mark.slow
+def test_a_full_integer_file_is_made_judged_and_counted(run, place, monkeypatch):
+    monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
+    monkeypatch.setitem(KINDS, "int8", INT8)
+    out = ("--gate", "gate.toml", "--out", "whole", "--full-integer")
+    code, text, errors = run("compress", "net.keras", "--data", "images", *out)
+    assert (code, errors, "float32" in text) == (0, "", False)
+    file = "whole/model.tflite"
+    assert not float_operators((place / file).read_bytes())
+    sources = ("--baseline", "net.keras", "--compressed", file, "--data", "images")
+    assert run("gate", *sources, "--config", "gate.toml")[0] == 0
+    code, text, _ = run("cost", file)
+    assert (code, " 99 " in text) == (0, True)  # 48 x 2 weights, 2 biases and the scale
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ counts the trials and how the commands ended.
 import collections
 import contextlib
 import dataclasses
+import os
 import re
 import shutil
 import sqlite3
@@ -37,7 +38,7 @@ OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), sever
 NOT_MADE_BY_RUN = ("answers.sqlite", "audit", "costs.parquet", "logs", ".lock", "report.html")
 """Files that follow from others, or that another command makes."""
 
-DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other")
+DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other", "pipe", "endless")
 EVERY = 12
 """Number of trials that share one report and one first screen of the viewer, which take seconds."""
 
@@ -183,6 +184,10 @@ def damaged(directory, seed, studies, kind):
     elif damage in ("delete", "older"):
         path.unlink()
         return "delete", concerned
+    elif damage in ("pipe", "endless"):
+        path.unlink()
+        os.mkfifo(path) if damage == "pipe" else path.symlink_to("/dev/zero")
+        return damage, concerned
     else:
         content = bytearray()
     path.write_bytes(content)

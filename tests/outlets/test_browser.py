@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.accessibility import violations
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.outlets.html import write_report
 
@@ -117,6 +118,7 @@ def test_report(browser, store, written, width, scheme):
     widths = "images => images.map(image => image.naturalWidth)"
     assert set(page.locator(".gallery img").evaluate_all(widths)) == {8}
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not violations(page)
     assert not asked
     assert not said
     context.close()

@@ -11,9 +11,13 @@ import pytest
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, open_store
 from tfaudit.datasets.loading import load_dataset
+from tfaudit.population import ray_engine
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
+from tfaudit.population.plan import ConditionJob, MemberJob
 from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.runtime.user_functions import import_reference, source_file
+from tfaudit.store.store import Store
+from tfaudit.study.conditions import Condition
 
 FACTS = RunFacts(
     token="run", command=("false",), threads=1, memory=None, fresh=False, timeout=None, versions={}
@@ -45,8 +49,36 @@ def test_files_of_the_users_own_come_along(root, tmp_path):
     assert list(there.fingerprints) == [there.model, there.retraining]
     assert list(there.fingerprints.values()) == list(study.fingerprints.values())
     assert there.member_seed("dense", 1) == study.member_seed("dense", 1)
+    assert there.member_seals == study.member_seals
     workplace.remove()
     assert not [path for path in root.iterdir() if path.name != ".lock"]
+
+
+@pytest.mark.parametrize("job", [MemberJob("int8", 3), ConditionJob(Condition("fog", 5), 1)])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../ESCAPED.txt",
+        "/etc/passwd",
+        "study.json",
+        "members/int8/004/model.tflite",
+        "members/int8/003/../../../study.json",
+        "members/int8/003/.hidden",
+        "predictions/split=snow-5/variant=int8/003.parquet",
+        "logs/../study.json",
+    ],
+)
+def test_a_node_gives_the_driver_no_file_but_those_of_its_job(monkeypatch, tmp_path, job, path):
+    deliveries = iter(["reference"])
+    monkeypatch.setattr(
+        ray_engine.ray, "get", lambda _: ({"error": None}, {"logs/a.log": b"", path: b"x"})
+    )
+    engine = ray_engine._RayEngine.__new__(ray_engine._RayEngine)
+    engine._store = Store.create(tmp_path / "s", STUDY, {})
+    before = sorted(tmp_path.rglob("*"))
+    answer = engine._received(ray_engine._Task(job, deliveries, needed=False))
+    assert answer == {"error": f"a node returned {path!r}, which is no file of {job.name}"}
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_module_that_only_the_driver_has_is_named_with_what_the_nodes_need(root, tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.builders.compressible import CLASSES, with_outlier
+from tfaudit.compress.litert.flatbuffer import float_operators
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
@@ -65,6 +66,14 @@ def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, o
         == "Not smaller than int8-percentile=98, which passes."
     )
     assert found.summary()["tried"] == 3
+
+
+@pytest.mark.slow
+def test_full_integer_files_hold_no_floats(search, int8_kinds, outlier):
+    found = search(None, train=None, model=outlier, full_integer=True)
+    assert set(found.frame()["candidate"]) == {"int8", "int8-percentile=98"}
+    assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
+    assert not float_operators(found.content)
 
 
 @pytest.mark.slow

@@ -206,3 +206,21 @@ def test_a_lost_evaluation_is_told(store, rng):
     assert store.missing(FOG.split) == (Missing("dense", 1, FOG.split, "missing"),)
     notes = StudyAudit.read(store, permutations=0).summary.notes
     assert f"{FOG.title}: no predictions of dense, member 1." in notes
+
+
+def test_predictions_in_anothers_place_do_not_count(store, rng):
+    """Equally many predictions of the same model look like those of the other condition, or of a twin."""
+    evaluate(store, FOG, "dense", 0, rng)
+    evaluate(store, SNOW, "dense", 0, rng)
+    evaluate(store, FOG, "dense", 1, rng)
+    snow = store.directory / store.prediction_path("dense", 0, SNOW.split)
+    for place, split, member in ((snow, SNOW.split, 0), (file(store, 1), FOG.split, 1)):
+        place.write_bytes(file(store).read_bytes())
+        assert not store.evaluations.is_complete("dense", member, split)
+        assert_refused(
+            f"predictions of variant dense, member 0, split {FOG.split}, in another's place, {place}",
+            store.evaluations.read,
+            "dense",
+            member,
+            split,
+        )

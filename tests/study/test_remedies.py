@@ -216,6 +216,12 @@ def test_layers_of_int8_may_stay_in_float():
             "percentile: got 99, expected 100 unless 'int8'",
         ),
         (Quantized, {"kind": "float16", "sparse": 2}, "sparse: got 2, expected True or False"),
+        (Quantized, {"kind": "float16", "io": "int8"}, "io: got 'int8', expected 'float32' unless"),
+        (
+            Quantized,
+            {"kind": "int8", "io": "int8", "keep_float": "last"},
+            "keep_float: got 'last', expected \\(\\) unless 'int8' with io 'float32'",
+        ),
         (
             Quantized,
             {"kind": "int8", "remedy": "magic"},
@@ -241,9 +247,11 @@ def test_studies_compare_what_compress_tries():
     pruned = Pruned(0.9, treatment="one_shot")
     clipped = Quantized("int8", percentile=99.9)
     sparse = Quantized("float16", sparse=True, after=pruned.key)
-    one = study(pruned, clipped, sparse)
+    whole = Quantized("int8", io="int8")
+    one = study(pruned, clipped, sparse, whole)
     assert after_json(one) == one
-    assert {variant.key: variant.title for variant in (clipped, sparse)} == {
+    assert {variant.key: variant.title for variant in (clipped, sparse, whole)} == {
+        "int8-io=int8": "fixed-point int8, int8 inputs and outputs",
         "int8-percentile=99.9": "fixed-point int8, percentile 99.9",
         f"float16-sparse=True-after={pruned.key}": f"float16, sparse, of {pruned.key}",
     }

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.errors import InputError
+from tfaudit.runtime.regular_files import read_regular
 from tfaudit.store.store import Store
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Call
     label = f"{name}.{digest([inputs, _sources()])}"
     path = f"{FOLDER}/{label}.zip"
     with contextlib.suppress(OSError, InputError):
-        return unpack((store.directory / path).read_bytes(), kind, label)
+        return unpack(read_regular(store.directory / path), kind, label)
     result = compute()
     with contextlib.suppress(OSError):
         store.write(path, pack(result, kind, label))

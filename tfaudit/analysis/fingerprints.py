@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from tfaudit.analysis.cache import digest
+from tfaudit.runtime.regular_files import open_regular
 from tfaudit.store.parquet import DAMAGED, examples_seal
 from tfaudit.store.store import Store
 
@@ -48,7 +49,7 @@ class Fingerprints:
         Empty where the file is missing or damaged; reading the examples raises then.
         """
         try:
-            with (self.store.directory / self.store.example_path(self.split)).open("rb") as file:
+            with open_regular(self.store.directory / self.store.example_path(self.split)) as file:
                 return examples_seal(file)
         except DAMAGED:
             return ""

@@ -43,6 +43,7 @@ _REASONS = {
     "failed": "failed (member.json holds the traceback)",
     "damaged": "damaged, which `tfaudit run` makes again",
     "missing": "missing",
+    "of another study": "of another study, which `tfaudit run` makes again",
     "not in study.json": "not in study.json, an older file",
 }
 

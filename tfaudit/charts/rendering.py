@@ -32,7 +32,7 @@ _NUMBERS = itertools.count()
 _TAG = re.compile(r"<[^>]+>")
 _TOO_EXACT = re.compile(r"\d+\.\d{3,}")
 _UNSEEN = re.compile(r'<path [^>]*(?:display="none"|d="M0,0h0v0h0Z")[^>]*/>')
-_UNSAID = re.compile(r' (?:role|aria-[a-z]+|pointer-events|opacity)="(?:[a-z][^"]*|1)"')
+_UNSAID = re.compile(r' (?:(?:role|aria-[a-z]+)="[^"]*"|pointer-events="[a-z]+"|opacity="1")')
 
 
 def can_draw() -> bool:

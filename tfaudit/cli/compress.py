@@ -69,6 +69,12 @@ def compress(
         str,
         option("Augmentation of the images in fine-tuning: none, crop_flip ...", panel=TRAINING),
     ] = "none",
+    full_integer: Annotated[
+        bool,
+        option(
+            "Make only int8 files with int8 inputs and outputs, as microcontrollers and NPUs need."
+        ),
+    ] = False,
     held_out: Annotated[
         float,
         option("Share of the data that is held out from the choice, to judge chosen files."),
@@ -123,6 +129,7 @@ def compress(
         batch_size=images.batch_size,
         output=images.output,
         scores_are=images.scores_are,
+        full_integer=full_integer,
         progress=PrintedProgress(out),
     )
     _show(found, directory, trained=train is not None)

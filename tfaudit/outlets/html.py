@@ -117,7 +117,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         split=data.split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        versions=json.loads((data.store.directory / "study.json").read_text()).get("versions", {}),
+        versions=json.loads(data.store.read("study.json")).get("versions", {}),
         level=f"{100 - 100 * audit.alpha:g} %",
         audit=audit,
         focus=focus,

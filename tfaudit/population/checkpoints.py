@@ -29,6 +29,7 @@ import numpy as np
 
 from tfaudit.errors import Notice, one_line
 from tfaudit.runtime.keras_internals import step_counter
+from tfaudit.runtime.regular_files import read_regular
 from tfaudit.store.files import write_whole
 from tfaudit.study.study import Study
 
@@ -103,7 +104,7 @@ class CheckpointFile:
     def load(self) -> Checkpoint | None:
         """Return the checkpoint; None if there is none, or with a warning if it is damaged or of another training."""
         try:
-            content = self.path.read_bytes()
+            content = read_regular(self.path)
         except OSError:
             return None
         try:

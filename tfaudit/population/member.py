@@ -148,6 +148,7 @@ class MemberMaker:
             keep_float=kept,
             percentile=variant.percentile,
             sparse=variant.sparse,
+            io=variant.io,
         )
         return content, history
 

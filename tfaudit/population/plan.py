@@ -1,5 +1,6 @@
 """The plan of a run: the jobs that are not yet done in a store."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,6 +33,15 @@ def log_path(order: Order) -> str:
     )
 
 
+_NAME = r"(?!\.)[^/\\]+"
+"""Pattern of the name of one file."""
+
+
+def _is_one_of(path: str, *patterns: str) -> bool:
+    """Return whether a path is that of a log or of a file that patterns describe."""
+    return any(re.fullmatch(pattern, path) for pattern in (f"logs/{_NAME}", *patterns))
+
+
 @dataclass(frozen=True)
 class MemberJob:
     """A member to train or compress."""
@@ -56,6 +66,12 @@ class MemberJob:
     def name(self) -> str:
         """Readable name."""
         return f"{self.variant}/{self.member:03d}"
+
+    def makes(self, path: str) -> bool:
+        """Return whether a path in the study's directory may be that of a file that the job makes."""
+        files = re.escape(Store.member_path(self.variant, self.member, "")) + _NAME
+        predictions = re.escape(Store.prediction_path(self.variant, self.member))
+        return _is_one_of(path, files, predictions, rf"examples/{_NAME}\.parquet")
 
     def save_failure(self, store: Store, traceback: str) -> None:
         """Record in the store that the job failed."""
@@ -82,6 +98,12 @@ class ConditionJob:
     def name(self) -> str:
         """Readable name."""
         return self.condition.title
+
+    def makes(self, path: str) -> bool:
+        """Return whether a path in the study's directory may be that of a file that the job makes."""
+        split = re.escape(self.condition.split)
+        predictions = rf"predictions/split={split}/variant={_NAME}/\d+\.parquet"
+        return _is_one_of(path, predictions, rf"examples/{split}\.parquet")
 
     def save_failure(self, store: Store, traceback: str) -> None:
         """Record in the store that the job failed."""

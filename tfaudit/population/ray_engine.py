@@ -301,6 +301,8 @@ class _RayEngine:
             if task.job.needs:
                 self._made.pop(task.job.needs, None)  # this may have been lost
             return {"error": f"{type(problem).__name__}: {one_line(problem)}"}
+        if foreign := [path for path in files if not task.job.makes(path)]:
+            return {"error": f"a node returned {foreign[0]!r}, which is no file of {task.job.name}"}
         answer = dict(told)
         self._store_files(task.job, files)
         if answer.get("error", "") is None:

@@ -10,8 +10,10 @@ from typing import Any
 from tfaudit.errors import InputError
 
 
-def quantize_calibrated(content: bytes, spared: Iterable[str], *, verified: bool) -> bytes:
-    """Return the int8 flatbuffer of a calibrated one, with float inputs and outputs.
+def quantize_calibrated(
+    content: bytes, spared: Iterable[str], *, verified: bool, io: str = "float32"
+) -> bytes:
+    """Return the int8 flatbuffer of a calibrated one.
 
     `tf.lite.TFLiteConverter` calibrates before it quantizes, so that every file would cost a calibration of its own.
 
@@ -19,22 +21,29 @@ def quantize_calibrated(content: bytes, spared: Iterable[str], *, verified: bool
         content: the bytes of a float flatbuffer with the ranges of its activations.
         spared: names of operators that stay in float.
         verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+        io: type of inputs and outputs.
 
     Raises:
         InputError: this version of TensorFlow does not quantize calibrated flatbuffers.
     """
+    import tensorflow as tf
+
     try:
         from tensorflow.lite.python.convert import mlir_quantize
     except ImportError:
-        import tensorflow as tf
-
         raise InputError(
             "tensorflow",
             f"version {tf.__version__}, which does not quantize a calibrated file",
             "TensorFlow 2.21 for keep_float, percentile and sensitivity",
         ) from None
     return bytes(
-        mlir_quantize(content, denylisted_nodes=list(spared), enable_numeric_verify=verified)
+        mlir_quantize(
+            content,
+            denylisted_nodes=list(spared),
+            enable_numeric_verify=verified,
+            input_data_type=getattr(tf, io),
+            output_data_type=getattr(tf, io),
+        )
     )
 
 

@@ -32,11 +32,11 @@ from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.candidates import SPARED_PERCENTILE, Candidate, Preparation
+from tfaudit.search.candidates import INT8, SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.search.search_data import Parts, some_of_every_class
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
-from tfaudit.study.quantization import LAST
+from tfaudit.study.quantization import FLOAT, LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
@@ -95,6 +95,7 @@ class CandidateMaker:
             output=self._settings.output,
             sparse=candidate.sparse,
             percentile=candidate.percentile,
+            io=INT8 if self._settings.full_integer else FLOAT,
             keep_float=LAST if candidate.last else self.layers_in_float(candidate),
             check=self._check("was quantized"),
         )

@@ -25,6 +25,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.stored_examples import store_examples
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.regular_files import read_regular
 from tfaudit.search.candidates import Candidate
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.members import read_sealed_json, sealed_json
@@ -143,7 +144,7 @@ class CandidateStore:
         """Return the cost of int8 per layer, as far as measured; no rows if the file is missing or damaged."""
         nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
-            measured = read_sealed_json((self._store.directory / SENSITIVITY).read_bytes())
+            measured = read_sealed_json(read_regular(self._store.directory / SENSITIVITY))
         except (OSError, ValueError):
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing

@@ -163,6 +163,11 @@ class Candidate:
         return self.percentile < 100 or self.spared > 0 or self.last or self.aware
 
     @property
+    def is_full_integer(self) -> bool:
+        """Whether all its layers compute in int8."""
+        return self.kind == INT8 and not self.spared and not self.last
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is the unchanged model in a kind that is fast to test, without int8 choices."""
         unchanged = self.pruned is None and not self.is_choice
@@ -191,7 +196,9 @@ def bytes_per_weight(kind: str) -> float:
     return float(np.dtype(settings.types[0]).itemsize) if settings.types else 1.0
 
 
-def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
+def candidates(
+    load: Callable[[], keras.Model], *, training: bool, full_integer: bool = False
+) -> tuple[Candidate, ...]:
     """Return the candidates: first those that need no training, then those that do.
 
     The plain files of the unpruned model come first, from the largest, which loses least, to the smallest. Kinds that
@@ -211,6 +218,7 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     Args:
         load: function that returns a new copy of the model at every call.
         training: whether there is training data.
+        full_integer: whether only int8 files without layers in float are wanted.
     """
     model = load()
     size = float(model.count_params())
@@ -219,7 +227,8 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     plain = _of_kinds(size)
     plain += [choice for one in plain for choice in _choices(one, layers, last=last)]
     trained = _trained(load(), size) if training else ()
-    return (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
+    plan = (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
+    return tuple(one for one in plan if one.is_full_integer or not full_integer)
 
 
 def _of_kinds(parameters: float, pruned: Pruned | None = None) -> list[Candidate]:

@@ -86,6 +86,7 @@ def compress_to_limits(
     batch_size: int = 32,
     output: str | None = None,
     scores_are: str = "auto",
+    full_integer: bool = False,
     progress: SearchProgress | str | None = None,
 ) -> SmallestFile:
     """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it.
@@ -122,6 +123,8 @@ def compress_to_limits(
         batch_size: examples per step of the predictions.
         output: name of the output to use if the model has several.
         scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
+        full_integer: whether to make only int8 files with int8 inputs and outputs, `quantize(..., io="int8")`, and no
+            layers in float.
         progress: "auto" shows progress; None does not.
 
     Raises:
@@ -144,6 +147,7 @@ def compress_to_limits(
         output=output,
         scores_are=scores_are,
         batch_size=batch_size,
+        full_integer=full_integer,
     )
     with tempfile.TemporaryDirectory() as folder:
         source = SourceModel(_model_file(model, Path(folder)))
@@ -163,7 +167,7 @@ def compress_to_limits(
             **settings.to_json(),
         }
         require_same_search(directory, asked)
-        plan = candidates(source.copy, training=trained_on is not None)
+        plan = candidates(source.copy, training=trained_on is not None, full_integer=full_integer)
         with lock(directory / FOLDER, "tfaudit compress"):
             store = CandidateStore(directory, asked, plan, parts.selection)
             search = _Search(source, store, plan, parts, settings)

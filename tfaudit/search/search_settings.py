@@ -34,6 +34,7 @@ class SearchSettings:
         output: name of the output to use if the model has several.
         scores_are: "probabilities", "logits" or "auto", as in `tfaudit.predict`.
         batch_size: examples per step of the predictions.
+        full_integer: whether files are int8 throughout, with int8 inputs and outputs.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -44,6 +45,7 @@ class SearchSettings:
     output: str | None = None
     scores_are: str = "auto"
     batch_size: int = 32
+    full_integer: bool = False
 
     def __post_init__(self) -> None:
         require_level("alpha", self.alpha)
@@ -86,6 +88,7 @@ class SearchSettings:
             "settings": {
                 "output": self.output,
                 "scores_are": self.scores_are,
+                "full_integer": self.full_integer,
                 "alpha": self.alpha,
                 "training": self.training.to_json(),
             },

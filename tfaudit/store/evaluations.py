@@ -1,8 +1,8 @@
 """Predictions of a study's members under its conditions.
 
 A member's record holds the checksum of its predictions of the test set. Evaluations follow later and by the hundred, so
-each file holds a checksum of its content and the origin of its model. A file that is damaged, or whose member has been
-trained again since, does not count.
+each file holds a checksum of its content, its variant, member and split, and the origin of its model. A file that is
+damaged, that stands in another's place, or whose member has been trained again since, does not count.
 """
 
 import shutil
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tfaudit.errors import InputError
+from tfaudit.runtime.regular_files import read_regular
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
 from tfaudit.store.files import file_error, write_whole
 from tfaudit.study.study import Study
+
+_PLACE = ("variant", "member", "split")
 
 
 def prediction_path(variant: str, member: int, split: str = "test") -> str:
@@ -35,7 +38,7 @@ class Evaluations:
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
         """Write a complete member's predictions under a condition's split, whole or not at all; may raise `OSError`."""
-        content = parquet.prediction_bytes(ranked, self._origin(variant, member))
+        content = parquet.prediction_bytes(ranked, self._facts(variant, member, split))
         write_whole(self._path(variant, member, split), content, within=self._directory)
 
     def exists(self, variant: str, member: int, split: str) -> bool:
@@ -56,16 +59,25 @@ class Evaluations:
         """Return what `save` wrote; a missing or damaged file, or one of an earlier training, raises `InputError`."""
         path = self._path(variant, member, split)
         try:
-            ranked, origin = parquet.read_sealed_predictions(path.read_bytes())
+            ranked, origin = parquet.read_sealed_predictions(read_regular(path))
         except parquet.DAMAGED:
             raise file_error(
                 "predictions", f"a {'damaged' if path.exists() else 'missing'} file, {path}"
             ) from None
-        if origin != self._origin(variant, member):
+        facts = self._facts(variant, member, split)
+        if {name: origin.get(name) for name in _PLACE} != {name: facts[name] for name in _PLACE}:
+            own = ", ".join(f"{name} {origin.get(name)}" for name in _PLACE)
+            raise file_error("predictions", f"predictions of {own}, in another's place, {path}")
+        if origin != facts:
             raise file_error(
                 "predictions", f"predictions of another model than this member, {path}"
             )
         return ranked
+
+    def _facts(self, variant: str, member: int, split: str) -> dict[str, Any]:
+        """Return what a file's predictions must be of: a place, and the identity of the member's model."""
+        place = dict(zip(_PLACE, (variant, member, split), strict=True))
+        return {**self._origin(variant, member), **place}
 
     def delete(self, split: str) -> None:
         """Delete all evaluations of a split, for instance because its examples changed."""
@@ -85,7 +97,9 @@ class Evaluations:
             condition.split: self._failure_path(condition.split)
             for condition in self._study.conditions
         }
-        return {split: path.read_text() for split, path in paths.items() if path.is_file()}
+        return {
+            split: read_regular(path).decode() for split, path in paths.items() if path.is_file()
+        }
 
     def _path(self, variant: str, member: int, split: str) -> Path:
         return self._directory / prediction_path(variant, member, split)

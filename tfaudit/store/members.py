@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tfaudit.runtime.regular_files import read_regular
+
 _SEAL = "sha256"
 """Key of a file's checksum of its own."""
 
-_OF_THE_STORE = ("status", "variant", "member", "files", "examples")
+_OF_THE_STORE = ("status", "variant", "member", "study", "files", "examples")
 """What a store itself writes into the record of a member, beside the facts that its maker tells."""
 
 _NUMBERS = (
@@ -47,7 +49,7 @@ def failed_record(variant: str, member: int, traceback: str) -> bytes:
 def read_record(path: Path) -> dict[str, Any]:
     """Return a record; an empty dictionary if the file is missing or damaged."""
     try:
-        record = read_sealed_json(path.read_bytes())
+        record = read_sealed_json(read_regular(path))
     except (OSError, ValueError):
         return {}
     if record.get("status") == "failed":

@@ -9,6 +9,7 @@ from pathlib import Path
 import filelock
 
 from tfaudit.errors import InputError, require_one_of
+from tfaudit.runtime.regular_files import read_regular
 from tfaudit.store.files import write_requested
 from tfaudit.store.ratings.names import rater_name
 
@@ -101,7 +102,7 @@ def _path(directory: Path) -> Path:
 def _entries(directory: Path) -> list[SignOff]:
     path = _path(directory)
     try:
-        rows: list[Mapping[str, str]] = json.loads(path.read_bytes())
+        rows: list[Mapping[str, str]] = json.loads(read_regular(path))
         entries = [SignOff(**row) for row in rows]
         valid = all(isinstance(value, str) for row in rows for value in row.values())
     except FileNotFoundError:

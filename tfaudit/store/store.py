@@ -36,6 +36,7 @@ import pandas as pd
 
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, frozen
+from tfaudit.runtime.regular_files import open_regular, read_regular
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties
@@ -53,7 +54,7 @@ from tfaudit.store.members import (
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
-FORMAT = 2
+FORMAT = 3
 """Format of the directory. No other is read: it increases with every change of a file."""
 
 TABLES = {
@@ -73,7 +74,7 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
     if not path.is_file():
         raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:
-        content = read_sealed_json(path.read_bytes())
+        content = read_sealed_json(read_regular(path))
         form = content["format"]
         study = content["study"]
         members = content.get("members")
@@ -110,8 +111,8 @@ class Missing(NamedTuple):
         variant: key of the variant.
         member: number of the member.
         split: "test", or the split of a condition.
-        reason: "failed" (the member's record holds the traceback), "damaged", "missing", or "not in study.json": the
-            member is complete, so `study.json` is an older one.
+        reason: "failed" (the member's record holds the traceback), "damaged", "missing", "of another study", or "not in
+            study.json": the member is complete, so `study.json` is an older one.
     """
 
     variant: str
@@ -249,10 +250,21 @@ class Store:
         return tuple(n for n in numbers if n < population and not self._incompleteness(variant, n))
 
     def record(self, variant: str, member: int) -> dict[str, Any]:
-        """Return the content of `member.json`; an empty dictionary if it is missing, damaged or another member's."""
+        """Return the content of `member.json`; empty if it is missing, damaged, or of another member or study."""
+        record = self._any_record(variant, member)
+        return {} if self._is_foreign(record, variant) else record
+
+    def _any_record(self, variant: str, member: int) -> dict[str, Any]:
+        """Return the content of `member.json`, also of another study; empty if it is another member's."""
         record = read_record(self.directory / self.member_path(variant, member, "member.json"))
         named = record.get("variant", variant), record.get("member", member)
         return record if named == (variant, member) else {}
+
+    def _is_foreign(self, record: Mapping[str, Any], variant: str) -> bool:
+        """Return whether a record is of a complete member of another study."""
+        own = self.study.member_seals.get(variant)
+        complete = record.get("status") == "complete"
+        return complete and own is not None and record.get("study") != own
 
     def origin(self, variant: str, member: int) -> dict[str, Any]:
         """Return the identity of a member's model: the SHA-256 of its file and its seed, None if unknown."""
@@ -271,7 +283,7 @@ class Store:
             return "its predictions are of different examples"
         for path, facts in record["files"].items():
             try:
-                with (self.directory / path).open("rb") as file:
+                with open_regular(self.directory / path) as file:
                     intact = hashlib.file_digest(file, "sha256").hexdigest() == facts.get("sha256")
             except OSError as problem:
                 return f"{path} cannot be read ({problem.strerror})"
@@ -290,8 +302,8 @@ class Store:
         (self.directory / record_path).unlink(missing_ok=True)
         for path, content in files.items():
             self.write(path, content)
-        facts = {**record, "examples": self.examples_seal()}
-        self.write(record_path, complete_record(variant, member, files, facts))
+        own = {"study": self.study.member_seals[variant], "examples": self.examples_seal()}
+        self.write(record_path, complete_record(variant, member, files, {**record, **own}))
 
     def missing(self, split: str = "test") -> tuple[Missing, ...]:
         """Return the results of a split that the study should hold and does not, in the order of the variants.
@@ -311,8 +323,11 @@ class Store:
         return (*(gap for gap in gaps if gap.reason), *self._unlisted())
 
     def _incompleteness(self, variant: str, member: int) -> str:
-        """Return whether a member's record says "failed", or is "damaged" or "missing"; empty if it is complete."""
-        status = self.record(variant, member).get("status")
+        """Return "failed", or whether the record is "damaged", "missing" or "of another study"; empty if complete."""
+        record = self._any_record(variant, member)
+        if self._is_foreign(record, variant):
+            return "of another study"
+        status = record.get("status")
         if status in ("complete", "failed"):
             return "" if status == "complete" else "failed"
         path = self.directory / self.member_path(variant, member, "member.json")
@@ -379,7 +394,7 @@ class Store:
     def _opened(self, path: str) -> io.BufferedReader:
         place = self.directory / path
         try:
-            return place.open("rb")
+            return open_regular(place)
         except OSError as problem:
             got = f"a file that cannot be read ({problem.strerror}), {place}"
             raise file_error(path.split("/")[0], got) from None

@@ -5,6 +5,10 @@ import dataclasses
 LAST = "last"
 """Word for the last layers of a model, where layers that stay in float are named."""
 
+FLOAT = "float32"
+IO_TYPES = (FLOAT, "int8", "uint8")
+"""Types of inputs and outputs of an int8 file; those other than `FLOAT` make it a full-integer one."""
+
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import textwrap
@@ -492,6 +493,22 @@ class Study:
             if isinstance(plan := fields[name], Training):
                 fields[name] = plan.to_json()
         return {**fields, "variants": [variant.to_json() for variant in self.variants]}
+
+    @cached_property
+    def member_seals(self) -> Mapping[str, str]:
+        """Checksums by variant of the settings that made its members; the record of a member holds its variant's.
+
+        Settings that a continued study may change have no part in it, nor have the folders of files and functions.
+        """
+        own = self.identity()
+        for name in (*_CHANGEABLE, "fingerprints", "variants"):
+            own.pop(name, None)
+        own |= {name: Path(own[name]).name for name in _SOURCES if own[name] in self.sources}
+        made = {variant.key: [own, variant.to_json()] for variant in self.all_variants}
+        return {
+            key: hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+            for key, settings in made.items()
+        }
 
     def identity(self) -> dict[str, Any]:
         """Return the settings as JSON values, without those that change no result."""

@@ -6,7 +6,7 @@ import zlib
 from typing import Any, ClassVar, Self
 
 from tfaudit.errors import require, require_one_of
-from tfaudit.study.quantization import KINDS, LAST
+from tfaudit.study.quantization import FLOAT, IO_TYPES, KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
 
@@ -289,6 +289,7 @@ class Quantized(Remedied):
             `quantize`. "last" is the last layer, whose int8 scores, having 256 levels, often tie. None by default.
         percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
         sparse: whether kernels with many zeros are stored without them, as in `quantize`.
+        io: type of inputs and outputs, only for "int8": "float32", or "int8" or "uint8" for full-integer files.
         after: key of the variant that is quantized, "dense" or an earlier pruned one.
     """
 
@@ -297,12 +298,14 @@ class Quantized(Remedied):
     keep_float: str | tuple[str, ...] = ()
     percentile: float = 100.0
     sparse: bool = False
+    io: str = FLOAT
     after: str = "dense"
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
         require_one_of("kind", self.kind, KINDS)
         require_one_of("sparse", self.sparse, (True, False))
+        require_one_of("io", self.io, IO_TYPES)
         set_fields(self, remedy=remedies_of(self.remedy, QUANTIZATION_REMEDIES))
         if self.keep_float != LAST:
             named = not isinstance(self.keep_float, str)
@@ -314,8 +317,11 @@ class Quantized(Remedied):
         check_settings(
             self,
             percentile=(is_int8 or whole, "100 unless 'int8'"),
-            keep_float=(is_int8 or not self.keep_float, "() unless 'int8'"),
+            io=(is_int8 or self.io == FLOAT, f"{FLOAT!r} unless 'int8'"),
         )
+        in_float = is_int8 and self.io == FLOAT
+        expected = f"() unless 'int8' with io {FLOAT!r}"
+        check_settings(self, keep_float=(in_float or not self.keep_float, expected))
         remedy = _text(self.remedy)
         require(is_int8 or not remedy, "remedy", remedy, "none unless 'int8'")
         of_dense = self.after == Dense().key and whole
@@ -345,6 +351,8 @@ class Quantized(Remedied):
             parts.append(f"percentile {self.percentile:g}")
         if self.sparse:
             parts.append("sparse")
+        if self.io != FLOAT:
+            parts.append(f"{self.io} inputs and outputs")
         if self.after != Dense().key:
             parts.append(f"of {self.after}")
         return ", ".join(parts)

@@ -1,5 +1,6 @@
 """predict: Keras models and flatbuffers, in every form, against plain NumPy and Keras' own predict."""
 
+import functools
 import gc
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 from scipy.special import expit, softmax
 
@@ -177,14 +179,15 @@ def test_uint8_images_are_their_values(model):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")
-def test_integer_input_and_output_go_through_scale_and_zero_point(model, int8):
-    converter = tf.lite.TFLiteConverter.from_keras_model(model)
-    converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    converter.representative_dataset = lambda: ([image[None]] for image in IMAGES)
-    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-    converter.inference_input_type = converter.inference_output_type = tf.uint8
-    require_same(predict(converter.convert(), IMAGES), predict(int8, IMAGES))
+@pytest.mark.parametrize(
+    ("io", "settings"), [("int8", {}), ("uint8", {}), ("int8", {"percentile": 99.9})]
+)
+def test_full_integer_files_give_the_scores_of_those_with_float_inputs(model, io, settings):
+    made = functools.partial(quantize, model, "int8", representative=IMAGES, **settings)
+    interpreter = Interpreter(model_content=made(io=io))
+    ends = (*interpreter.get_input_details(), *interpreter.get_output_details())
+    assert {tensor["dtype"] for tensor in ends} == {np.dtype(io).type}
+    require_same(predict(made(io=io), IMAGES), predict(made(), IMAGES))
 
 
 def test_a_fixed_batch_is_filled_up(model):

@@ -267,6 +267,24 @@ def test_bad_input_gets_one_line(model, kind, images, message):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("int8", {"io": "int4"}, "io: got 'int4', expected 'float32', 'int8' or 'uint8'"),
+        ("float16", {"io": "int8"}, "io: got 'int8' for kind 'float16', expected 'float32'"),
+        (
+            "int8",
+            {"io": "uint8", "keep_float": "last"},
+            "io: got 'uint8' for a model that computes floats in DEQUANTIZE, FULLY_CONNECTED",
+        ),
+    ],
+)
+def test_what_cannot_be_a_full_integer_file_is_refused(model, kind, settings, message):
+    with pytest.raises(InputError, match=message):
+        quantize(model, kind, representative=IMAGES, **settings)
+
+
+@pytest.mark.slow
 def test_the_tolerance_has_room_for_rounding_only(model):
     flatbuffer = module.Flatbuffer(quantize(model, "float32"))
     expected = model(IMAGES, training=False).numpy()

@@ -153,6 +153,7 @@ def test_a_layer_whose_relus_are_all_dead_gives_a_file_that_runs(alive):
     found = Flatbuffer(quantize(aware, "int8"))(rows)
     assert_all_close(found, aware.predict(rows, verbose=0), atol=0.01)
     assert_all_close(found, np.ones((64, 2)), atol=0.01)
+    assert_all_close(Flatbuffer(quantize(aware, "int8", io="int8"))(rows), found, atol=0)
 
 
 @pytest.mark.slow

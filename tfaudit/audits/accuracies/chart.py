@@ -19,7 +19,7 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
         x = alt.X(
             "percent:Q",
             title=f"top-{k} accuracy, %",
-            scale=alt.Scale(zero=False, nice=True),
+            scale=alt.Scale(zero=False, padding=8),  # no dot lies on a label
             axis=axis,
         )
         base = alt.Chart(rows, width=WIDTH - 80, height=alt.Step(22))

@@ -47,7 +47,7 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
     figures = tooltips(**dict.fromkeys(shares, ".2f"), relative_p_holm=".2g")
     bars = base.mark_bar(height=9).encode(
-        x=alt.X("negative_share:Q", title=title),
+        x=alt.X("negative_share:Q", title=title, axis=alt.Axis(tickCount=5)),
         y=y,
         color=colour,
         tooltip=[*tooltips("class", "examples"), *figures, alt.Tooltip("verdict")],

@@ -34,7 +34,8 @@ def gaps_chart(gaps: pd.DataFrame) -> Drawing:
         yOffset=alt.YOffset("when:N", sort=["before", "after"]),
         color=before_after("when"),
     )
-    x = alt.X("worst:Q", title="accuracy of the worst and the best group, %").scale(zero=False)
+    title = "accuracy of the worst and the best group, %"
+    x = alt.X("worst:Q", title=title, axis=alt.Axis(tickCount=5)).scale(zero=False)
     bars = base.mark_rule(strokeWidth=6, opacity=0.35).encode(x=x, x2=alt.X2("best:Q"))
     intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     tooltip = tooltips("grouping", "when", "groups", worst=".2f", best=".2f", gap=".2f")

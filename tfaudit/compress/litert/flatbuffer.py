@@ -242,6 +242,19 @@ def _operators(content: bytes) -> list[_Operator]:
     ]
 
 
+def float_operators(content: bytes) -> list[str]:
+    """Return the kinds of operators whose results are floats, each once."""
+    graph = schema.Model.GetRootAs(content, 0).Subgraphs(0)
+    return sorted(
+        {
+            operator.kind
+            for operator in _operators(content)
+            for result in operator.outputs
+            if graph.Tensors(result).Type() == schema.TensorType.FLOAT32
+        }
+    )
+
+
 def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
     """Run a network with allocated tensors on arrays, given by tensor index in the shapes of the tensors.
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward, chosen_output
 from tfaudit.compress.last_layers import kept_layers
-from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, float_operators
 from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_inputs, length_of
@@ -27,7 +27,7 @@ from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
 from tfaudit.runtime.tensorflow_internals import set_calibrate_only
-from tfaudit.study.quantization import KINDS
+from tfaudit.study.quantization import FLOAT, IO_TYPES, KINDS
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
@@ -60,10 +60,11 @@ def quantize(
     calibration_examples: int = CALIBRATION_IMAGES,
     percentile: float = 100.0,
     sparse: bool = False,
+    io: str = FLOAT,
     output: str | None = None,
     check: Callable[[], None] | None = None,
 ) -> bytes:
-    """Convert a Keras model to the bytes of a flatbuffer with float input and output, without training, [F] appendix A.
+    """Convert a Keras model to the bytes of a flatbuffer, without training, [F] appendix A.
 
     For every kind, the float32 flatbuffer is first compared with Keras on four images, since converters have had silent
     regressions. That costs a second conversion (0.25 s for a small convnet). Models in mixed precision are
@@ -97,12 +98,15 @@ def quantize(
         percentile: percentile p in (50, 100], for "int8" only: ranges end at the percentiles 100 - p and p of the
             values, and values beyond are clipped. By default they end at the lowest and the highest value.
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
+        io: type of inputs and outputs, for "int8" only: "float32", or for a full-integer file, which microcontrollers
+            and NPUs need, "int8" or "uint8". `predict` converts them with the scales in the file. Tokens stay integers
+            of their own type.
         output: name of the only output to convert, as for `predict`; None converts all.
         check: function called before every conversion and calibration step; a `BaseException` that it raises ends them.
 
     Raises:
-        InputError: the kind is unknown, representative images are missing, the model, layers or images do not fit, or
-            the images have another range than the model's own rescaling expects.
+        InputError: the kind is unknown, representative images are missing, the model, layers or images do not fit, the
+            images have another range than the model's own rescaling expects, or a full-integer file would hold floats.
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
@@ -119,6 +123,7 @@ def quantize(
     aware = is_quantization_aware(forward.model)
     _check_kind(forward.model, kind, aware, has_images=representative is not None)
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+    require_one_of("io", io, IO_TYPES)
     require_least(1, calibration_examples=calibration_examples)
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     kept = kept_layers(forward.model, keep_float, output)
@@ -126,6 +131,8 @@ def quantize(
         _require_int8("keep_float", kind, aware)
     if percentile < 100:
         _require_int8("percentile", kind, aware)
+    if io != FLOAT and kind != "int8":
+        raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
     _check_layers(forward, kind)
     if representative is None:
         images = _noise(forward)
@@ -133,7 +140,15 @@ def quantize(
         images = _checked(representative, forward, calibration_examples)
         _check_rescaling(forward.model, images[0])
     conversion = _Conversion(
-        forward, images, output, forward.batch, check, aware=aware, kept=kept, percentile=percentile
+        forward,
+        images,
+        output,
+        forward.batch,
+        check,
+        aware=aware,
+        kept=kept,
+        percentile=percentile,
+        io=io,
     )
     with _float32_compute(forward.model):
         try:
@@ -216,6 +231,7 @@ class _Conversion:
         aware: whether the model learned its ranges.
         kept: layers that stay in float, by name.
         percentile: percentile at which ranges end.
+        io: type of inputs and outputs of the int8 file.
     """
 
     forward: KerasForward
@@ -226,6 +242,7 @@ class _Conversion:
     aware: bool = False
     kept: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     percentile: float = 100.0
+    io: str = FLOAT
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -312,6 +329,8 @@ class _Conversion:
                 getattr(tf.lite.OpsSet, operators) for operators in kind.operators
             ]
         converter.representative_dataset = checked_feeds if calibrates else None
+        own_io = getattr(tf, self.io if name == "int8" and not calibrate_only else FLOAT)
+        converter.inference_input_type = converter.inference_output_type = own_io
         set_calibrate_only(converter, calibrate_only)
         with skip_existing_objects():  # garbage collection took half the time of a small model
             return bytes(converter.convert())
@@ -327,7 +346,7 @@ class _Conversion:
                 got = f"{name!r}, which has no operator of its own"
                 raise InputError("keep_float", got, "another layer")
             spared.extend(operators)
-        return calibrated.quantized(spared)
+        return calibrated.quantized(spared, io=self.io)
 
     def made(self, kind: str, sparse: bool) -> bytes:
         """Return the file, compared with Keras; a sparse one is compared with the dense one, too."""
@@ -342,6 +361,9 @@ class _Conversion:
             else:
                 dense = self.convert(converter, kind)
             content = self.convert(converter, kind, sparse=True) if sparse else dense
+        if self.io != FLOAT and (floats := float_operators(content)):
+            got = f"{self.io!r} for a model that computes floats in {listed(floats)}"
+            raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
         some = [array[: self.batch or CHECK_IMAGES] for array in self.images]
         self._check(plain or dense, kind, some)
         if sparse:

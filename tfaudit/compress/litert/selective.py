@@ -124,11 +124,14 @@ class Calibrated:
                     ranges[index] = low, high
         return ranges
 
-    def quantized(self, spared: Iterable[str] = (), *, verified: bool = False) -> bytes:
-        """Return the int8 flatbuffer with float inputs and outputs.
+    def quantized(
+        self, spared: Iterable[str] = (), *, verified: bool = False, io: str = "float32"
+    ) -> bytes:
+        """Return the int8 flatbuffer.
 
         Args:
             spared: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+            io: type of inputs and outputs.
         """
-        return quantize_calibrated(bytes(self._content), spared, verified=verified)
+        return quantize_calibrated(bytes(self._content), spared, verified=verified, io=io)
