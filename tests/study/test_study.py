@@ -186,6 +186,14 @@ def test_steps_count_the_short_batch():
         ),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
+        (lambda: a_study(population=10**9), "population: got 1000000000, expected 1 to 100,000"),
+        (lambda: Training(epochs=10**12), "epochs: got 1000000000000, expected 0 to 1,000,000"),
+        (
+            lambda: Study.from_json(
+                {**a_study().to_json(), "variants": [Pruned(0.5).to_json()] * 20_000}
+            ),
+            "variants: got 20000, expected at most 10,000",
+        ),
         (lambda: a_study().variant("nope"), "variant: got 'nope', expected 'dense"),
         (
             lambda: a_study(corruptions=("mist",)),

@@ -71,6 +71,17 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+    with contextlib.suppress(OSError):  # not every system lets folders be opened
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush a folder to the disk, so that a loss of power does not undo a renaming in it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_requested(

@@ -7,7 +7,7 @@ import hashlib
 import io
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -100,7 +100,7 @@ def read_classes(file: BinaryIO) -> tuple[RankedClasses, bool]:
 def read_probabilities(file: BinaryIO) -> np.ndarray:
     """Read the probabilities of predictions, `(N, k)`; damage raises one of `DAMAGED`."""
     tables = _row_groups(_open(file), ["probability"])
-    return np.concatenate([_matrix(table["probability"]) for table in tables])
+    return np.concatenate([_probabilities(table) for table in tables])
 
 
 def holds_probabilities(file: Path) -> bool:
@@ -361,14 +361,19 @@ def _read_whole(content: bytes) -> pa.Table:
 
 
 def _ranked_classes(table: pa.Table) -> RankedClasses:
-    probabilities = _matrix(table["probability"]) if "probability" in table.column_names else None
-    return RankedClasses(_matrix(table["ranked"]), probabilities, _ties(table))
+    probabilities = _probabilities(table) if "probability" in table.column_names else None
+    classes = _matrix(_lists(table["ranked"], pa.types.is_integer))
+    return RankedClasses(classes, probabilities, _ties(table))
+
+
+def _probabilities(table: pa.Table) -> np.ndarray:
+    return _matrix(_lists(table["probability"], pa.types.is_floating))
 
 
 def _ties(table: pa.Table) -> Ties:
     if "tied" not in table.column_names:
         return Ties.none()
-    lists = table["tied"].combine_chunks()
+    lists = _lists(table["tied"], pa.types.is_integer)
     sizes = lists.value_lengths().to_numpy()
     return Ties(
         np.repeat(np.arange(len(sizes)), sizes), lists.flatten().to_numpy().astype(np.int64)
@@ -386,6 +391,18 @@ def _digest(ranked: RankedClasses, origin: str) -> str:
     return digest.hexdigest()
 
 
-def _matrix(column: pa.ChunkedArray) -> np.ndarray:
-    array = column.combine_chunks()
-    return array.flatten().to_numpy().reshape(len(array), -1)
+def _lists(column: pa.ChunkedArray, fits: Callable[[pa.DataType], bool]) -> Any:
+    """Return a column of lists whose values have a type that fits; raise `OSError` for any other."""
+    is_list = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
+    if not is_list or not fits(column.type.value_type):
+        raise OSError(f"a column of {column.type}")
+    lists = column.combine_chunks()
+    if lists.null_count or lists.flatten().null_count:
+        raise OSError("missing values")
+    return lists
+
+
+def _matrix(lists: Any) -> np.ndarray:
+    if pa.types.is_list(lists.type) and len(lists.value_lengths().unique()) != 1:
+        raise OSError("lists that differ in length")
+    return lists.flatten().to_numpy().reshape(len(lists), -1)

@@ -27,14 +27,14 @@ import hashlib
 import html
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, one_line, require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.runtime.regular_files import open_regular, read_regular
 from tfaudit.stats.group_codes import CLUSTER
@@ -53,6 +53,8 @@ from tfaudit.store.members import (
 )
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
+
+T = TypeVar("T")
 
 FORMAT = 3
 """Format of the directory. No other is read: it increases with every change of a file."""
@@ -102,6 +104,12 @@ def find_studies(directory: Path) -> dict[str, Path]:
 
 def _no_study(got: str) -> InputError:
     return InputError("directory", got, "a study; `tfaudit run RECIPE --out DIR` makes one")
+
+
+def _outside(count: int, *classes: np.ndarray) -> str:
+    """Return in words which of some numbers is no class of so many; empty if there is none."""
+    ends = [int(end) for array in classes if array.size for end in (array.min(), array.max())]
+    return next((f"class {end} of {count}" for end in ends if not 0 <= end < count), "")
 
 
 class Missing(NamedTuple):
@@ -496,16 +504,27 @@ class Store:
             ranked = RankedClasses(stored.classes, ties=stored.ties)
             has_probabilities = stored.probabilities is not None
         else:
-            with self._checked_file(variant, member, path) as file:
-                ranked, has_probabilities = parquet.read_classes(file)
+            ranked, has_probabilities = self._decoded(variant, member, parquet.read_classes)
         identity = self._identity(split)
         if (examples := len(ranked.classes)) != (count := len(identity["labels"])):
             got = f"predictions of {examples} examples instead of {count}"
-        elif (highest := ranked.classes.max()) >= (count := len(identity["class_names"])):
-            got = f"class {highest} of {count}"
+        elif not ranked.classes.size:
+            got = "predictions without classes"
+        elif wrong := _outside(len(identity["class_names"]), ranked.classes, ranked.ties.classes):
+            got = wrong
         else:
             return ranked, has_probabilities
         raise file_error("predictions", f"{got}, {self.directory / path}")
+
+    def _decoded(self, variant: str, member: int, read: Callable[[BinaryIO], T]) -> T:
+        """Return what a function reads from a member's predictions of the test set, whose values may be of any type."""
+        path = prediction_path(variant, member)
+        with self._checked_file(variant, member, path) as file:
+            try:
+                return read(file)
+            except parquet.DAMAGED as problem:
+                got = f"a damaged file ({one_line(problem)}), {self.directory / path}"
+                raise file_error("predictions", got) from None
 
     def _probabilities(self, variant: str, member: int, split: str) -> np.ndarray:
         """Return the probabilities of a member's ranked classes, `(N, k)`."""
@@ -513,9 +532,7 @@ class Store:
             probabilities = self.evaluations.read(variant, member, split).probabilities
             assert probabilities is not None
             return probabilities
-        path = prediction_path(variant, member, split)
-        with self._checked_file(variant, member, path) as file:
-            return parquet.read_probabilities(file)
+        return self._decoded(variant, member, parquet.read_probabilities)
 
     def _identity(self, split: str) -> Mapping[str, Any]:
         """Return what all populations share, arguments of `Predictions`: read once, as long as the file is the same."""

@@ -33,6 +33,9 @@ from tfaudit.study.variants import (
     Variant,
 )
 
+MOST_MEMBERS, MOST_VARIANTS = 100_000, 10_000
+"""Largest study: a longer list of what should be there would fill the memory before anything is read."""
+
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
 _CHANGEABLE = (
@@ -153,6 +156,7 @@ class Study:
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         check_settings(
             self,
+            population=(self.population <= MOST_MEMBERS, f"1 to {MOST_MEMBERS:,}"),
             seed=(seed_fits, "0 to 2**63 - 1 if images are corrupted"),
             severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
@@ -163,6 +167,8 @@ class Study:
 
     def _check_variants(self) -> None:
         """Raise an `InputError` unless the variants differ, and each stands after its parent."""
+        count = len(self.variants)
+        require(count <= MOST_VARIANTS, "variants", count, f"at most {MOST_VARIANTS:,}")
         for variant in self.variants:
             valid = isinstance(variant, Variant)
             require(valid, "variants", variant, "variants, such as tfaudit.Pruned(0.9)")

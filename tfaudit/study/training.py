@@ -17,6 +17,8 @@ _CHOICES = {
 }
 """Settings that are one of several values."""
 
+MOST_EPOCHS, MOST_STEPS = 1_000_000, 1_000_000_000
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Training:
@@ -99,6 +101,8 @@ class Training:
         )
         check_settings(
             self,
+            epochs=(self.epochs is None or self.epochs <= MOST_EPOCHS, f"0 to {MOST_EPOCHS:,}"),
+            steps=(self.steps is None or self.steps <= MOST_STEPS, f"1 to {MOST_STEPS:,}"),
             validation=(0 <= self.validation < 1, "a share in [0, 1)"),
             keep=(self.keep == "last" or self.validation > 0, "'best' only with validation > 0"),
         )
