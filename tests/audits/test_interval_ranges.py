@@ -89,5 +89,5 @@ def test_no_change_of_calibration_reaches_beyond_its_ends():
     ends = measures[["change_low", "change_high"]].abs().max(axis=1).dropna()
     assert ends.drop("negative log-likelihood").le(2).all()
     assert ends[["confidence", "confidence where right", "margin"]].eq(1).all()
-    assert 1 < ends["overconfidence"]
+    assert ends["overconfidence"] > 1
     assert result.class_frame()[["change_low_pp", "change_high_pp"]].abs().le(200).all(axis=None)
