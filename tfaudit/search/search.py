@@ -362,7 +362,9 @@ class _Search:
             content=content,
             verdict=verdict,
             limits=self._settings.limits,
-            needed=shortfall(
+            needed=()
+            if passing
+            else shortfall(
                 verdict, self._judging(chosen, verdict.alpha), self._trials.verdicts, table
             ),
             judged=outcomes,

@@ -20,7 +20,7 @@ def shortfall(
     on_selection: Mapping[str, Verdict],
     table: pd.DataFrame,
 ) -> tuple[str, ...]:
-    """Return sentences on every limit that the chosen candidate does not keep to; none if it passes.
+    """Return sentences on every limit that the chosen candidate does not keep to.
 
     Args:
         verdict: verdict on the chosen candidate, on the examples that judge it.
