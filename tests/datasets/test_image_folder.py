@@ -133,6 +133,8 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     draw(root / "train" / "dog" / "rainy" / "deep" / "7.png", 107)
     draw(root / "train" / "cat" / "__MACOSX" / "8.png", 5)
     (root / "test" / "cat" / "broken.jpg").write_bytes(b"no image")
+    for name in ("train/dog/9.svg", "train/cat/8.HEIC"):
+        (root / name).write_bytes(b"of another format")
     (root / "train" / "dog" / "rainy" / "cut.png").write_bytes(
         (root / "train/dog/0.png").read_bytes()[:40]
     )
@@ -149,8 +151,11 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     train, test = (load_dataset("pets", split) for split in ("train", "test"))
     assert "train/dog/rainy/deep/7.png" in train.example_ids
     assert (train.num_examples, test.num_examples, train.class_names) == (7, 6, ("cat", "dog"))
-    note = "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png."
-    assert train.notes == test.take(3).notes == (note,)
+    notes = (
+        "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png.",
+        "2 unsupported images are left out: train/cat/8.HEIC, train/dog/9.svg.",
+    )
+    assert train.notes == test.take(3).notes == notes
 
 
 def test_only_a_folder_of_images_takes_the_options_of_one(tmp_path):

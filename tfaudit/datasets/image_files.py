@@ -12,6 +12,9 @@ from tfaudit.errors import InputError, one_line
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """Endings of the names of image files, in small letters."""
 
+OTHER_SUFFIXES = (".svg", ".heic", ".heif", ".avif", ".tga", ".jp2", ".psd", ".ico", ".dng")
+"""Endings of the names of images that no decoder here opens."""
+
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 """Formats that are decoded, whatever the name says: Pillow has others, one of which starts Ghostscript."""
 

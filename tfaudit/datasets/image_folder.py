@@ -1,12 +1,13 @@
 """Reader of a folder of images, one subfolder per class."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfaudit.datasets.image_files import SUFFIXES, open_image
+from tfaudit.datasets.image_files import OTHER_SUFFIXES, SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, listed, one_line, require_least
 from tfaudit.runtime.names import clean_name, clean_names
@@ -100,7 +101,9 @@ def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
 
 
 def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the decodable image files, and a note that names the others, of which there may be `most`.
+    """Return the decodable image files, and notes that name the others, of which there may be `most`.
+
+    Images of formats that are never decoded do not count; a note names those beside the files.
 
     Args:
         files: image files under `root`, whose names in the note are relative to it.
@@ -126,9 +129,17 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
     left = [path for path in files if path not in problems]
     if not left:
         raise InputError(str(root), "no readable image", "one or more")
-    names = listed([path.relative_to(root).as_posix() for path in problems], NAMED)
-    are = "image is" if len(problems) == 1 else "images are"
-    return left, (f"{len(problems)} unreadable {are} left out: {names}.",) if problems else ()
+    beside = itertools.chain.from_iterable(sorted(p.iterdir()) for p in {f.parent for f in files})
+    others = [path for path in beside if path.suffix.lower() in OTHER_SUFFIXES]
+    notes = (_left_out(root, list(problems), "unreadable"), _left_out(root, others, "unsupported"))
+    return left, tuple(note for note in notes if note)
+
+
+def _left_out(root: Path, paths: Sequence[Path], kind: str) -> str:
+    """Return a note that counts and names the images that are left out; empty if there are none."""
+    names = listed([path.relative_to(root).as_posix() for path in sorted(paths)], NAMED)
+    are = "image is" if len(paths) == 1 else "images are"
+    return f"{len(paths)} {kind} {are} left out: {names}." if paths else ""
 
 
 def _hidden(path: Path) -> bool:

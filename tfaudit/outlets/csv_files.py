@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Beginnings of text that spreadsheets take for a formula, and may run."""
 
 
