@@ -122,3 +122,23 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
         refused = run(*words)
         assert isinstance(refused.exception, InputError)
         assert message in str(refused.exception)
+
+
+@pytest.mark.parametrize("existed", [False, True])
+def test_an_export_that_fills_the_disk_leaves_nothing_behind(store, tmp_path, monkeypatch, existed):
+    folder = tmp_path / "out"
+    if existed:
+        folder.mkdir()
+    calls = []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 3:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    words = ["export", str(store.directory), "--csv", "--out", str(folder)]
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, InputError)
+    assert "which cannot be written (No space left on device)" in str(done.exception)
+    assert sorted(tmp_path.rglob("*")) == [folder] * existed

@@ -37,6 +37,7 @@ def cost(
     """
     from tfaudit.compress.cost import measure_variants
     from tfaudit.runtime.captured_output import captured_output
+    from tfaudit.store.files import disk_errors
     from tfaudit.store.store import open_store
 
     store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None
@@ -47,7 +48,8 @@ def cost(
         table = measure_variants(models, repeats=repeats, threads=threads)
     out.print(_table(table, store.study.titles if store else {name: name for name in files}))
     if store:
-        store.save_table("costs", table)
+        with disk_errors(store.directory):
+            store.save_table("costs", table)
         out.tell(f"stored in {store.directory}; `tfaudit report` shows the costs")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -207,15 +208,19 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, tables last.
 
     Raises:
-        InputError: a folder that cannot be written, or that holds files already.
+        InputError: a folder that holds files already, or cannot be written; of what was written nothing remains.
     """
     from tfaudit.store.files import write_whole
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("--out", f"{folder}, which holds files", "an empty or a new folder")
+    existed = folder.exists()
     try:
         for path, content in reversed(list(files.items())):
             write_whole(folder / path, content)
     except OSError as problem:
+        shutil.rmtree(folder, ignore_errors=True)
+        if existed:
+            folder.mkdir(exist_ok=True)
         got = f"{folder}, which cannot be written ({problem.strerror})"
         raise InputError("--out", got, "a writable folder") from None
