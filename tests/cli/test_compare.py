@@ -78,6 +78,12 @@ def test_a_baseline_that_is_not_better_than_chance_is_named_in_the_first_line(ru
     assert "chance alone gives" in first
     assert first.endswith("Nothing below tells what compression costs.")
     assert "chance alone" not in run(compressed=("dense.keras",))[1]
+    model = keras.saving.load_model(place / "dense.keras", compile=False)
+    model.layers[-1].set_weights([weights[..., ::-1] for weights in model.layers[-1].get_weights()])
+    model.save(place / "reversed.keras")
+    first = " ".join(run(compressed=("reversed.keras",))[1].partition("\n\n")[0].split())
+    assert first.startswith("reversed is right on ")
+    assert "or the order or numbering of the classes?" in first
 
 
 def answers(place, name):

@@ -206,7 +206,9 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
     broken = ("--labels", "labels.npy", "--baseline", "shifted.npy", "--compressed", "shifted.npy")
     code, text, errors = run(*broken, "--max-overall-drop", 5, "--junit", "broken.xml")
     assert (code, errors) == (2, "")
-    assert "is it the order of the classes, or the preprocessing?" in " ".join(text.split())
+    assert "is it the scale of the pixels, the order of the channels, or the order or" in " ".join(
+        text.split()
+    )
     assert "right on 7.70 % of the images" in text
     assert 'name="baseline_accuracy"' in (place / "broken.xml").read_text()
     code, text, _ = run(

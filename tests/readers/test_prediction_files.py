@@ -431,6 +431,10 @@ CASES = [
     ("y.npy: got classes of dtype float64, expected whole numbers", dict(y_npy=Y + 0.5, p_npy=Y)),
     ("p.npy: got float64 (1, 1, 3, 2), expected top-1 classes", dict(p_npy=np.ones((1, 1, 3, 2)))),
     ("p.npy: got scores of dtype bool, expected floats", dict(p_npy=np.ones((3, 2), bool))),
+    ("p.npy: got int8 (3, 2) with numbers below 0", dict(p_npy=np.full((3, 2), -5, "int8"))),
+    ("p.npy: got percentages: each row sums to 100", dict(p_npy=np.full((3, 2), 50.0))),
+    ("p.h5: got an HDF5 file, expected a file .csv, .parquet, .npy, .npz", dict(p_h5="x")),
+    ("p.csv: got class 1.5, expected whole numbers", dict(p_csv="pred,file\n0,a\n1.5,b\n0,c")),
     (
         "y.csv: got class 1.5, expected whole numbers",
         dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),

@@ -55,10 +55,10 @@ def compare(
     }
     twins = {name: pairs.pop(name) for name in list(pairs)[len(compressed) :]}
     pairs = corrected_together(pairs)
-    accuracy = float(models.baseline.accuracy()[0])
-    chance = accuracy_by_chance(models.baseline, alpha, models.baseline.clusters)
-    if broken := not_above_chance(accuracy, chance):
-        out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
+    for title, predictions in {"The baseline": models.baseline, **models.compressed}.items():
+        chance = accuracy_by_chance(predictions, alpha, predictions.clusters)
+        if broken := not_above_chance(float(predictions.accuracy()[0]), chance, title):
+            out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
     notes = [*models.notes, *([] if twins else [unknown])]
     noun = models.examples_are

@@ -18,7 +18,7 @@ from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.counts import counts
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.inference import predict_classifier
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import check_layers, quantize
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
@@ -78,8 +78,6 @@ class MemberMaker:
             self._trainer(key)
         elif variant.remedies:
             self._aware_trainer(key)
-        elif variant.keep_float:
-            kept_layers(self._trainer("dense").model, variant.keep_float)
 
     def make(
         self, key: str, member: int, report: Callable[[str], None] = lambda path: None
@@ -224,6 +222,9 @@ class MemberMaker:
         trainer = trainer_of(study, study.planned_training, self._train)
         if isinstance(trainer, Trainer):
             trainer.fork_steps = set(map(trainer.dense_steps, study.forked)) - {0}
+        for other in study.variants:
+            if isinstance(other, Quantized):
+                _check_conversion(trainer.model, other)
         return trainer
 
     @functools.cached_property
@@ -239,6 +240,15 @@ class MemberMaker:
             got = f"a training function with the remedy {variant.remedies[0].name!r}"
             raise InputError("retraining", got, "a tfaudit.Training")
         return Trainer(study, training, self._train, rewrite=lambda model: _aware(model, variant))
+
+
+def _check_conversion(model: keras.Model, variant: Quantized) -> None:
+    """Raise an `InputError` if a model, trained or not, has layers that cannot be quantized as a variant says."""
+    if variant.remedies:
+        _aware(model, variant)
+    else:
+        check_layers(model, variant.kind)
+        kept_layers(model, variant.keep_float)
 
 
 def _aware(model: keras.Model, variant: Quantized) -> keras.Model:

@@ -19,7 +19,18 @@ from tfaudit.stats.ranking import scores_of_both
 
 _IDS = ("example", "example_id", "id", "ids", "example_ids")
 _LABELS = ("label", "labels", "target", "targets")
-_TOP1 = ("class", "classes", "prediction", "predictions", "predicted", "top1", "answer", "answers")
+_TOP1 = (
+    "class",
+    "classes",
+    "pred",
+    "preds",
+    "prediction",
+    "predictions",
+    "predicted",
+    "top1",
+    "answer",
+    "answers",
+)
 _PROBABILITIES = ("probabilities", "probs", "softmax")
 _SCORES = ("scores", "logits", *_PROBABILITIES)
 _ONE_SCORE = ("score", "logit", "probability", *_SCORES)
@@ -144,7 +155,8 @@ def _open(
 ) -> TableFile | ArrayFile:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
-        raise InputError(str(path), "a file of unknown type", f"a file {', '.join(suffixes)}")
+        kind = "an HDF5 file" if suffix in (".h5", ".hdf5") else "a file of unknown type"
+        raise InputError(str(path), kind, f"a file {', '.join(suffixes)}")
     return (TableFile if suffix in (".csv", ".parquet") else ArrayFile)(path)
 
 
@@ -229,6 +241,10 @@ def _array_sources(
         if scores is not None:
             rows = _by_member(path, scores, scores.ndim == 1)
             return [_binary_source(where, row, ids, probabilities) for where, row in rows.items()]
+    if dtype.kind == "i" and len(shape) > 1 and (arrays.read(name) < 0).any():
+        got = f"{dtype} {shape} with numbers below 0"
+        expected = "classes from 0, or floats: scores of a quantized model less its zero point, times its scale"
+        raise InputError(path, got, expected)
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"

@@ -120,7 +120,7 @@ def rank_scores(
 
     Raises:
         InputError: no examples, a score that is not finite, an unknown class, probabilities outside [0, 1], or scores
-            that may be either: all in [0, 1], but rows do not sum to 1.
+            that may be either: all in [0, 1], but rows do not sum to 1, or percentages.
 
     Example:
         >>> ranked = rank_scores([np.array([[0.25, 0.5, 0.25]]), np.array([[0.0, 0.0, 1.0]])], k=2)
@@ -158,15 +158,15 @@ class _Scale:
 
     def __init__(self, stated: bool | None) -> None:
         self._stated, self._in_range = stated, True
-        self._least_sum, self._largest_sum = np.inf, -np.inf
+        self._least_sum, self._largest_sum, self._lowest = np.inf, -np.inf, np.inf
 
     def add(self, scores: np.ndarray, first_row: int) -> None:
         """Look at a block; raise `InputError` if scores are not finite, or not probabilities although stated."""
         for row, column in np.argwhere(~np.isfinite(scores)):
             place = f"row {first_row + row}, class {column}"
             raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
-        low = scores.min()
-        high = scores.max()
+        low, high = scores.min(), scores.max()
+        self._lowest = min(self._lowest, low)
         self._in_range &= bool(low >= 0 and high <= 1 + TOLERANCE)
         if self._stated and not self._in_range:
             raise InputError("scores", f"{low:.4g} to {high:.4g}", "probabilities in [0, 1]")
@@ -182,6 +182,10 @@ class _Scale:
             got = f"scores in [0, 1] with row sums of {self._least_sum:.4g} to {self._largest_sum:.4g}"
             expected = "sums of 1, or scores_are (--scores-are) set to probabilities or logits"
             raise InputError("scores", got, expected)
+        sums = self._least_sum / 100, self._largest_sum / 100
+        if self._lowest >= 0 and np.allclose(sums, 1, rtol=0, atol=TOLERANCE):
+            got = "percentages: each row sums to 100"
+            raise InputError("scores", got, "probabilities in [0, 1], the scores divided by 100")
         return self._in_range
 
 

@@ -215,10 +215,17 @@ def test_a_fit_without_the_column_is_refused_before_it_begins():
     assert_all_close(before, model.get_weights())
 
 
+def test_a_fit_that_ends_before_the_first_update_says_so():
+    gap = ExcessGap(HELD_OUT[1], validation=HELD_OUT, every=1000)
+    with pytest.warns(UserWarning, match="no loss was weighted, since the fit had fewer than eve"):
+        fit(compiled(net()), gap)
+
+
 @pytest.mark.slow
 def test_no_multiplier_no_change():
     """With a bound that nothing exceeds a fit is the plain one."""
     model, twin = compiled(net()), compiled(net())
-    fit(model, ExcessGap(HELD_OUT[1], validation=HELD_OUT, epsilon=1.0, every=1))
+    with pytest.warns(UserWarning, match="no loss was weighted, since no excess gap exceeded eps"):
+        fit(model, ExcessGap(HELD_OUT[1], validation=HELD_OUT, epsilon=1.0, every=1))
     fit(twin)
     assert_all_close(model.get_weights(), twin.get_weights(), atol=1e-6)

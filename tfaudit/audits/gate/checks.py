@@ -368,8 +368,8 @@ class Checks:
         return self.sizes
 
 
-def not_above_chance(accuracy: float, chance: Estimate) -> str:
-    """Return the sentence that a baseline of this accuracy may be right by chance alone; empty if it is better.
+def not_above_chance(accuracy: float, chance: Estimate, model: str = "The baseline") -> str:
+    """Return the sentence that a model of this accuracy may be right by chance alone; empty if it is better.
 
     >>> not_above_chance(0.12, Estimate(0.1, 0.1, 0.15))[:62]
     'The baseline is right on 12.00 % of the images; chance alone g'
@@ -377,13 +377,12 @@ def not_above_chance(accuracy: float, chance: Estimate) -> str:
     if not accuracy <= chance.high:  # NaN if chance is unknown
         return ""
     of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
-    return (
-        f"{_right_on(accuracy)}; {of_chance}: is it the order of the classes, or the preprocessing?"
-    )
+    causes = "the scale of the pixels, the order of the channels, or the order or numbering of the classes"
+    return f"{_right_on(accuracy, model)}; {of_chance}: is it {causes}?"
 
 
-def _right_on(accuracy: float) -> str:
-    return f"The baseline is right on {100 * accuracy:.2f} % of the images"
+def _right_on(accuracy: float, model: str = "The baseline") -> str:
+    return f"{model} is right on {100 * accuracy:.2f} % of the images"
 
 
 def _about(count: int) -> int:

@@ -133,7 +133,7 @@ def quantize(
         _require_int8("percentile", kind, aware)
     if io != FLOAT and kind != "int8":
         raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
-    _check_layers(forward, kind)
+    check_layers(forward.model, kind)
     if representative is None:
         images = _noise(forward)
     else:
@@ -203,7 +203,7 @@ def calibrated(
         ConversionError: TensorFlow Lite cannot convert the model.
     """
     forward = _forward(model, output)
-    _check_layers(forward, "int8")
+    check_layers(forward.model, "int8")
     images = _checked(representative, forward, examples)
     conversion = _Conversion(forward, images, output, forward.batch, check)
     with _float32_compute(model), _exporting("int8", forward) as folder:
@@ -431,9 +431,9 @@ def _noise(forward: KerasForward) -> list[np.ndarray]:
     return [draws.random((count, *shape)).astype(np.float32) for shape in shapes]
 
 
-def _check_layers(forward: KerasForward, kind: str) -> None:
+def check_layers(model: keras.Model, kind: str) -> None:
     """Raise an `InputError` for layers that cannot be converted: text layers, and recurrent ones to integers."""
-    layers = layers_in(forward.model)
+    layers = layers_in(model)
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
     if found := [layer.name for layer in layers if isinstance(layer, text)]:
         got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"

@@ -1,5 +1,6 @@
 """A bound on the losses of groups beyond the average, inside `model.fit`: the callback `ExcessGap`."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.compress.remedies.held_out import HeldOut, HeldOutGroups
 from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, Notice
 from tfaudit.predictions import Predictions
 from tfaudit.study.remedies import CLASS, ExcessGapRemedy
 
@@ -59,7 +60,7 @@ class ExcessGap(Remedy):
     >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    >>> gap = ExcessGap(labels, validation=(images, labels), epsilon=0.02)
+    >>> gap = ExcessGap(labels, validation=(images, labels), epsilon=0.02, every=1)
     >>> _ = model.fit(images, labels, epochs=3, verbose=0, callbacks=[gap])
     >>> list(gap.frame().columns)
     ['group', 'examples', 'baseline', 'accuracy', 'excess_gap', 'multiplier']
@@ -86,6 +87,7 @@ class ExcessGap(Remedy):
         self._every = every
         self._examples = examples
         self._multipliers: tf.Variable | None = None
+        self._acted = False  # whether any multiplier was above 0
         self._traced: HeldOutGroups | None = None
         self.hold_out(baseline, validation)
 
@@ -130,6 +132,17 @@ class ExcessGap(Remedy):
                     self._multipliers.numpy(), self._gaps(), epsilon=self._epsilon, rate=self._rate
                 )
             )
+            self._acted |= bool(self._multipliers.numpy().any())
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Take the remedy off; warn if it never weighted a loss."""
+        super().on_train_end(logs)
+        if not self._acted:
+            measured = np.isfinite(self._right).any()
+            few = f"the fit had fewer than every={self._every} steps"
+            reason = f"no excess gap exceeded epsilon={self._epsilon:g}" if measured else few
+            text = f"ExcessGap: no loss was weighted, since {reason}"
+            warnings.warn(Notice(text), stacklevel=2)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Add the largest excess gap to the logs."""
@@ -147,6 +160,7 @@ class ExcessGap(Remedy):
         """Take such a state."""
         assert self._multipliers is not None
         self._multipliers.assign(state["multipliers"])
+        self._acted |= bool(state["multipliers"].any())
         self._right = state["right"].copy()
         self._steps, self._next = int(state["steps"]), int(state["next"])
 
@@ -163,6 +177,7 @@ class ExcessGap(Remedy):
                 self._multipliers = tf.Variable(tf.zeros(len(self._groups)), trainable=False)
         assert self._multipliers is not None
         self._multipliers.assign(tf.zeros(len(self._groups)))
+        self._acted = False
         self._right[:] = np.nan
         self._steps = self._next = 0
         return retrace
