@@ -48,7 +48,7 @@ button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
 [data-testid=stMainBlockContainer] h2 { font-size: 1.4rem; }
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; }
 div[data-testid=stCaptionContainer] { opacity: 0.75; }
-[data-testid=stMultiSelect] [data-tag], button[kind=primary] { background: #8e4585; }
+[data-testid=stMultiSelect] [data-tag], button[kind^=primary] { background: #8e4585; }
 [data-testid=stElementToolbar] { top: auto; bottom: -3.2rem; }
 .st-key-metrics { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(9.5rem, 25% - 1rem), 1fr)); }
 .st-key-became a p { text-decoration: underline; }
