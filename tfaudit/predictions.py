@@ -312,8 +312,11 @@ class Predictions:
 
     def predicted(self) -> np.ndarray:
         """Return how often each member predicts each class, `(K, C)` floats, since ties count in part."""
-        votes = [self.best(member).votes()[1:] for member in range(self.num_members)]
-        return np.stack([np.bincount(*member, self.num_classes) for member in votes])
+        counts = np.empty((self.num_members, self.num_classes))
+        for member in range(self.num_members):
+            _, classes, votes = self.best(member).votes()
+            counts[member] = np.bincount(classes, votes, self.num_classes)
+        return counts
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.

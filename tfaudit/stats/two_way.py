@@ -503,7 +503,7 @@ def flips(
         changed = Rows(len(before), lambda k: 1 - before[k].agreement(after[k]))
         return _changes([changed], everywhere, 1, clusters).absolute
     tied = any(member.ties for member in (*before, *after))
-    kind = float if tied else np.min_scalar_type(max(len(before), len(after)))
+    kind = np.float32 if tied else np.min_scalar_type(max(len(before), len(after)))
     counts = [np.zeros((len(side), images), kind) for side in (before, after)]
     for (i, one), (j, other) in itertools.product(enumerate(before), enumerate(after)):
         # Counting differences of integers takes a sixth of the time.

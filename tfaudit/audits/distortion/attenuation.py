@@ -11,7 +11,7 @@ from tfaudit.stats.two_way import Change, sum_change
 LEAST_SIZE = 2.0
 """Number of standard errors by which the sum of squared balances must exceed 0 for a slope to be defined."""
 
-IMAGES_AT_ONCE = 2**16
+IMAGES_AT_ONCE = 2**12
 """Images whose predictions by all members are multiplied at once, as floats."""
 
 
