@@ -88,7 +88,7 @@ def alone(directory: Path, task: str) -> None:
     print(json.dumps(figures))
 
 
-def one_of_every(directory: Path, task: str) -> None:
+def one_audit(directory: Path, task: str) -> None:
     """Print seconds and peak megabytes of one audit of one variant as JSON; nothing is cached."""
     name, key = task.split(":")
     start, busy = time.perf_counter(), time.process_time()
@@ -101,12 +101,13 @@ def one_of_every(directory: Path, task: str) -> None:
     print(json.dumps(figures | {"megabytes": peak()}))
 
 
-def every_audit(directory: Path) -> pd.DataFrame:
-    """Return seconds and peak megabytes of every audit that the study allows, by audit and variant."""
+def each_audit(directory: Path, names: list[str]) -> pd.DataFrame:
+    """Return seconds and peak megabytes of audits that the study allows, by audit and variant; of all by default."""
     data = StudyAudit.open(directory).data
     tasks = [
         (name, key)
         for name, audit in AUDITS.items()
+        if name in (names or AUDITS)
         for key in data.titles
         if audit.applies(data, key) and audit.arguments(data, key)
     ]
@@ -279,20 +280,23 @@ def main() -> None:
     )
     parser.add_argument("--ours", action="store_true", help="do not measure the alternatives")
     parser.add_argument(
-        "--every", action="store_true", help="measure every audit, and nothing else"
+        "--every",
+        nargs="*",
+        choices=AUDITS,
+        help="measure each audit alone, or some, and nothing else",
     )
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        (one_of_every if ":" in options.alone else alone)(options.store, options.alone)
+        (one_audit if ":" in options.alone else alone)(options.store, options.alone)
         return
     with tempfile.TemporaryDirectory() as temporary:
         directory = options.store or Path(temporary)
         variants = VARIANTS if options.variants > 4 else FEW[: options.variants]
         sizes = options.members, options.images, options.classes
         store = make_store(directory, *sizes, variants)
-        if options.every:
-            print(every_audit(directory).round(1).to_string())
+        if options.every is not None:
+            print(each_audit(directory, options.every).round(1).to_string())
             return
         first, second = measured(str(directory), "audit"), measured(str(directory), "all")
         shown = (

@@ -4,7 +4,8 @@ Every image has ten candidate classes, its own among them, and evidence for each
 the evidence makes images easy or hard. Each member adds its own noise. With the constants below a member has a top-1
 accuracy of .77, and two members differ on 16 % of the images, as two trainings of a ResNet-50 do. Compression increases
 the noise, and reduces the evidence of the images of every tenth class. Quantized members have their dense parent's
-noise and a little more; the probabilities of int8 have 256 levels, so that classes tie.
+noise and a little more; the probabilities of int8 have 256 levels, so that classes tie. A study of several million
+images repeats the first million.
 """
 
 import dataclasses
@@ -33,6 +34,7 @@ EFFECT = {"float16": 0.0, "dynamic_range": 0.01, "int8": 0.05} | {
 }
 CANDIDATES, RANKS, OWN, SPREAD, NOISE = 10, 5, 5.2, 2.6, 0.8
 LEVELS = 256
+DISTINCT = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +99,8 @@ def make_store(
     """Write the study, or open the one that exists."""
     if (directory / "study.json").exists():
         return open_store(directory)
-    world = World.make(examples, classes)
+    world = World.make(min(examples, DISTINCT), classes)
+    copies = -(-examples // DISTINCT)
     training = Training(epochs=1)
     study = Study(
         name="scale",
@@ -109,12 +112,14 @@ def make_store(
     )
     store = Store.create(directory, study, {})
     ids = [f"image-{i}" for i in range(examples)]
+    labels = np.resize(world.labels, examples)
     store.save_examples(
-        "test", world.labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples
+        "test", labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples
     )
     for variant in study.all_variants:
         for member in range(members):
-            content = prediction_bytes(world.predict(variant, member))
+            ranked = RankedClasses.joined([world.predict(variant, member)] * copies)
+            content = prediction_bytes(ranked.take(np.arange(examples)) if copies > 1 else ranked)
             files = {store.prediction_path(variant.key, member): content}
             store.save_member(
                 variant.key, member, files, {"bytes": len(content), "gzipped_bytes": len(content)}
