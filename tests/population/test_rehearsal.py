@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY, write_recipe
-from tfaudit import Quantized, Training
+from tfaudit import Pruned, Quantized, Training
 from tfaudit.cli import app
 from tfaudit.cli.console import out
 from tfaudit.population.engine import EngineOptions
@@ -52,6 +52,24 @@ def test_every_phase_is_rehearsed_and_the_hours_are_those_of_its_step(
     cost = float(rows["cost"].strip("$").replace(",", ""))
     assert cost == pytest.approx(4 * 12 * step / 3600 * 1e9, rel=0.05)
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.nightly
+def test_members_that_continue_the_dense_ones_are_rehearsed(
+    tmp_path, monkeypatch, capsys, warm_workers
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(out, "width", 250)
+    late = Pruned(0.7, begin=0.7, frequency=1)
+    variants = (Pruned(0.5), late, Quantized("int8"))
+    study = dataclasses.replace(STUDY, variants=variants, fork=True)
+    rehearse(write_recipe(tmp_path, study))
+    printed = capsys.readouterr().out
+    assert re.search("^magnitude 70 % .* trained and tested", printed, re.MULTILINE)
+    assert "magnitude-0.5/000 killed" in printed  # a forked member needs a dense one
+    assert "4 variants in " in printed
+    # The dense members of the whole run give the first 7 of 12 steps of both forked members.
+    assert "58; 19% fewer than without forks" in printed
 
 
 @pytest.mark.slow

@@ -481,12 +481,16 @@ class Study:
         return dataclasses.replace(self, **short)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
-        """Return the first variant of every pruning method and treatment, and every quantization, with parents."""
+        """Return the first variant of every pruning method and treatment, forked or not, and every quantization.
+
+        Parents are among them.
+        """
         chosen: dict[object, Variant] = {}
         for variant in self.variants:
             kind: object = variant.key
             if isinstance(variant, Pruned):
-                kind = variant.pruning_method(*TITLE_SETTINGS), variant.remedies
+                method = variant.pruning_method(*TITLE_SETTINGS)
+                kind = method, variant.remedies, variant in self.forked
             parents = (None, "dense", *(other.key for other in chosen.values()))
             if kind not in chosen and variant.parent in parents:
                 chosen[kind] = variant
