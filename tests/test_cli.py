@@ -85,7 +85,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
     done = tfaudit("run", "mine.py", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert "member magnitude-0.5-layers=nope/000 failed" in done.stderr
-    assert "1 member failed; run the same command again to retry" in done.stderr
+    assert "1 member failed; run the same command again once that is mended" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert "Traceback" in json.dumps(list(open_store(tmp_path / "runs/mine").failures().values()))
 

@@ -192,7 +192,7 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, warm_
     assert "condition fog 1 failed: RuntimeError: dense/001" in result.output.replace("\n", " ")
     assert "trying again" not in result.output  # a damaged model stays one
     assert "condition fog-5 failed: RuntimeError: dense/001" in result.output
-    assert "2 conditions failed; run the same command again to retry" in result.output
+    assert "2 conditions failed; run the same command again once that is mended" in result.output
     assert result.exit_code == 1
 
 

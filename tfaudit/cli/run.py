@@ -338,6 +338,7 @@ def _audited(store: Store) -> Iterator[tuple[str, str]]:
 
 def _report_failures(store: Store) -> None:
     """Print the failures, one line each, and exit with code 1 if there are any."""
+    from tfaudit.population.transient_errors import may_pass
     from tfaudit.runtime.user_functions import failure_line
 
     failures = {
@@ -350,5 +351,6 @@ def _report_failures(store: Store) -> None:
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
         counted = " and ".join(plural(count, kind) for kind, count in kinds.items())
-        err.print(f"{counted} failed; run the same command again to retry")
+        when = "to retry" if any(map(may_pass, failures.values())) else "once that is mended"
+        err.print(f"{counted} failed; run the same command again {when}")
         raise typer.Exit(1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import re
+
 _OF_LIBRARIES = frozenset(
     {
         "AbortedError",
@@ -28,3 +31,20 @@ def is_transient(problem: BaseException) -> bool:
     if any(kind.__name__ in _OF_LIBRARIES for kind in type(problem).__mro__):
         return True
     return problem.__cause__ is not None and is_transient(problem.__cause__)
+
+
+def may_pass(traceback: str) -> bool:
+    r"""Return whether another attempt may end otherwise, judged by the names of the errors in a printed traceback.
+
+    A text that names no error of Python, such as what is known of a process that died, may.
+
+    >>> may_pass("  File ...\nTypeError: fit() takes 2 arguments"), may_pass("tfaudit.errors.InputError: layers: ...")
+    (False, False)
+    >>> may_pass("OSError: disk full\n...\nRuntimeError: dense/001"), may_pass("killed by signal 9")
+    (True, True)
+    """
+    names = re.findall(r"^(?:\w+\.)*(\w+)(?::|$)", traceback, flags=re.MULTILINE)
+    kinds = [getattr(builtins, name, None) for name in names if name not in _OF_LIBRARIES]
+    own = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)]
+    may = len(kinds) < len(names) or any(issubclass(kind, OSError | MemoryError) for kind in own)
+    return may or not (own or {"InputError", "ConversionError"}.intersection(names))
