@@ -50,7 +50,9 @@ def _defaults(study_audit: StudyAudit) -> Limits:
 
 def _offered(study_audit: StudyAudit) -> list[str]:
     return [
-        name for name in QUANTITIES if name != "corruption_drop_pp" or study_audit.data.conditions
+        name
+        for name in QUANTITIES
+        if name != "corruption_drop_pp" or study_audit.data.corrupted_keys
     ]
 
 
