@@ -292,3 +292,15 @@ def test_recalibrated_members_differ_in_their_statistics_alone(tmp_path):
             one(images, training=True)
         for mine, expected in zip(other.get_weights(), one.get_weights(), strict=True):
             np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_a_training_that_diverges_is_named(tmp_path):
+    plan = Training(epochs=1, batch_size=32, learning_rate=1e30)
+    study = small_study(training=plan, limit=64, model_options={"filters": [2], "units": 4})
+    assert_refused(
+        "weights: got NaN or infinity in '.*', expected finite numbers; .* a lower learning rate",
+        make_members,
+        tmp_path,
+        study,
+    )

@@ -172,6 +172,23 @@ class KerasForward:
         return functions[key]
 
 
+def require_finite(weights: Iterable[keras.Variable]) -> None:
+    """Raise an `InputError` that names the first variable with NaN or infinity; other types than floats pass.
+
+    Example:
+        >>> import numpy as np
+        >>> require_finite([keras.Variable(np.float32([1, np.nan]), name="kernel")])
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: weights: got NaN or infinity in 'kernel', expected finite numbers; a training that
+        diverges needs a lower learning rate
+    """
+    for weight in weights:
+        values = keras.ops.convert_to_numpy(weight)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            expected = "finite numbers; a training that diverges needs a lower learning rate"
+            raise InputError("weights", f"NaN or infinity in {weight.path!r}", expected)
+
+
 def _called(model: keras.Model, tensors: Sequence[Any], *, training: bool = False) -> Any:
     """Call a model on tensors in the order in which it flattens its inputs, by default in inference mode."""
     if getattr(model, "inputs", None):

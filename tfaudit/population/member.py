@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.counts import counts
+from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.inference import predict_classifier
 from tfaudit.compress.litert.quantize import check_layers, quantize
@@ -105,6 +106,7 @@ class MemberMaker:
         else:
             seed = study.member_seed(key, member)
             model, history = self._trained(variant, member, seed, checkpoint)
+            require_finite(model.weights)
             content = files[path("model.keras")] = model_bytes(model)
             facts = {"seed": seed, **_counts(model)}
             if key == "dense":

@@ -3,10 +3,13 @@
 import re
 
 import keras
+import numpy as np
 import pytest
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import STEPS, X, Y, compiled, fit, small_model, zeros, zeros_at
 from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.errors import InputError
 
@@ -113,3 +116,9 @@ def test_settings_that_cannot_be_used(settings, message):
 def test_there_are_no_masks_before_a_fit():
     with pytest.raises(InputError, match="masks: got no fit, expected"):
         Pruning(0.5).masks()
+
+
+def test_weights_that_are_no_numbers_are_not_ranked():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, name="only")], name="net")
+    model.layers[0].kernel.assign([[1.0, np.nan], [3.0, -2.0]])
+    assert_refused("weights: got NaN or infinity in 'net/only/kernel'", prune, model, 0.5)

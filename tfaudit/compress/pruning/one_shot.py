@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.pruning.channels import channel_axes
 from tfaudit.compress.pruning.kernels import Layers, select_kernels
 from tfaudit.compress.pruning.masks import masked, pruned_share
@@ -88,6 +89,7 @@ def prune(
         as_tfmot=tfmot is not None,
     )
     warn_of_quantized(model)
+    require_finite(kernels.values())
     pruning_method.check_kernels(kernels, sparsity)
     values = {name: tf.convert_to_tensor(kernel) for name, kernel in kernels.items()}
     axes = channel_axes(model, kernels, axis)
