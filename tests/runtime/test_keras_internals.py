@@ -12,6 +12,7 @@ from tfaudit.runtime.keras_internals import (
     layers_in,
     maker,
     making_call,
+    mark_dense,
     output_shape_of,
     readers_of,
     step_counter,
@@ -71,6 +72,15 @@ def test_makers_and_readers_of_tensors(model):
     assert len(calls_of(model.get_layer("shared"))) == 2
     public = {name for name in dir(total) if not name.startswith("_")}
     assert public.isdisjoint({"history", "keras_history", "operation", "producer"})
+
+
+def test_a_product_with_a_number_is_not_sparse(model):
+    product = model.output * 2.0
+    assert product.sparse
+    with pytest.raises(AttributeError, match="immutable"):
+        product.sparse = False  # the public way
+    mark_dense(product)
+    assert not product.sparse
 
 
 def test_only_functional_models_have_calls(model):

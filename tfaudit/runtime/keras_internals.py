@@ -26,6 +26,11 @@ def making_call(tensor: Any) -> tuple[Any, list[Any], int]:
     return operation, operation._inbound_nodes[call].input_tensors, place
 
 
+def mark_dense(tensor: Any) -> None:
+    """Say of a symbolic tensor that it is not sparse, which Keras 3.15 says of every product with a number."""
+    tensor._sparse = False
+
+
 def calls_of(operation: Any) -> list[Any]:
     """Return the calls of an operation in any model: `input_tensors` and `output_tensors` of each."""
     return list(operation._inbound_nodes)

@@ -97,6 +97,20 @@ def trained():
     return model, aware, quantize(aware, "int8")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("activation", ["hard_silu", "gelu"])
+def test_an_activation_that_the_converter_knows_computes_integers(activation):
+    """As MobileNetV3 has it: the product with a hard sigmoid made of a ReLU and numbers."""
+    inputs = keras.Input((8, 8, 3))
+    x = layers.Conv2D(4, 3, activation=activation)(inputs)
+    x = x * (layers.ReLU(6)(layers.Conv2D(4, 1)(x) + 3.0) * (1 / 6))
+    x = layers.Dense(10, activation="softmax")(layers.GlobalAveragePooling2D()(x))
+    aware = compiled(quantization_aware(keras.Model(inputs, x), momentum=0.5))
+    aware.fit(IMAGES, LABELS, epochs=5, verbose=0)
+    content = quantize(aware, "int8", io="int8")
+    assert_all_close(Flatbuffer(content)(IMAGES), aware.predict(IMAGES, verbose=0), atol=0.02)
+
+
 def test_weights_are_rounded_as_numpy_rounds_them():
     weights = RNG.normal(size=(3, 3, 4, 2)).astype(np.float32)
     weights[..., 1, 0] = weights[0, 0, 0] = 0

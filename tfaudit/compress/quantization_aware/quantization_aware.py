@@ -26,6 +26,7 @@ from tfaudit.runtime.keras_internals import (
     has_calls,
     layers_in,
     maker,
+    mark_dense,
     readers_of,
 )
 
@@ -76,7 +77,7 @@ ACTIVATIONS = {
     **dict.fromkeys(("relu", "relu6"), "fused"),
     **dict.fromkeys(("softmax", "sigmoid", "tanh"), "fixed range"),
     "linear": "same range",
-    **dict.fromkeys(("silu", "leaky_relu"), "own range"),
+    **dict.fromkeys(("silu", "hard_silu", "gelu", "leaky_relu"), "own range"),
 }
 """Kinds of activations: TensorFlow Lite fuses some with the operation before, and knows the range of others."""
 
@@ -101,8 +102,8 @@ def quantization_aware(
     `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros in the int8 file.
 
     Rounding covers convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense,
-    BatchNormalization, sums, products, pooling, common activations, layers that only move values, and a Concatenate of
-    tensors that no other layer takes. Nested models are rewritten too.
+    BatchNormalization, sums, products, pooling, common activations (also GELU and hard swish), layers that only move
+    values, and a Concatenate of tensors that no other layer takes. Nested models are rewritten too.
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
@@ -366,6 +367,7 @@ class _Rewriting:
             return tensor
         if tensor not in self._ranged:
             name = self._named(f"{maker(tensor).name}_range")
+            mark_dense(tensor)
             ranged = FakeQuantization(self._momentum, name=name)(tensor)
             self._ranged[tensor] = self._has_range(ranged)
         return self._ranged[tensor]
