@@ -86,3 +86,11 @@ def test_every_next_command_is_accepted(tmp_path, accepted, name):
     named = {accepted(command) for command in commands}
     assert named - {"compress"} == {"gate", "plan"}
     assert ("compress" in named) == (name == "models")
+
+
+def test_the_next_command_is_printed_in_one_line_however_narrow_the_terminal(tmp_path, tfaudit):
+    store = make_study(tmp_path / ("a folder with a long name " * 5).strip())
+    code, printed, _ = tfaudit("audit", store.directory, "--permutations", 0)
+    (line,) = (line for line in printed.splitlines() if line.startswith("next: "))
+    assert code == 0
+    assert line.strip() == f"next: {next_command(store, Limits())}"

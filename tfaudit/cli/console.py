@@ -40,6 +40,10 @@ class PlainConsole(Console):
                 else Segment("\n".join(map(printable, lines)), segment.style)
             )
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, and cut off nothing that may not be broken, such as a command to copy."""
+        super().print(*objects, **{"crop": False, **options})
+
     def tell(self, *parts: Any, **options: Any) -> None:
         """Print lines that are never broken, however wide the terminal is, so that a path in them can be copied."""
         self.print(*parts, soft_wrap=True, **options)

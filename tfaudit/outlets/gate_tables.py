@@ -63,8 +63,10 @@ def first_screen(verdict: StudyVerdict, advice: Recommendation | None = None) ->
     if verdict.alerts:
         parts += [*(Text(printable(alert), "red") for alert in verdict.alerts), Text()]
     if advice:
-        parts += [Text(printable(line)) for line in advice.text.splitlines()]
-        parts.append(Text())
+        *lines, command = advice.text.splitlines()
+        parts += [Text(printable(line)) for line in lines]
+        # In one line, however long, to be copied.
+        parts += [Text(printable(command), no_wrap=True, overflow="ignore"), Text()]
     unknown = [] if frame["size_ratio"].notna().any() else ["size_ratio"]
     columns = verdict_columns("reason", *unknown, sizes=verdict.sizes)
     # Eighty columns have no room for numbers of changes, which a line below compares.
