@@ -49,7 +49,7 @@ button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
 [data-testid=stMainBlockContainer] h3 { font-size: 1.1rem; }
 div[data-testid=stCaptionContainer] { opacity: 0.75; }
 [data-testid=stMultiSelect] [data-tag], button[kind^=primary] { background: #8e4585; }
-[data-testid=stElementToolbar] { top: auto; bottom: -3.2rem; }
+[data-testid=stElementToolbar] { top: auto !important; bottom: -3.2rem !important; }
 .st-key-metrics { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(9.5rem, 25% - 1rem), 1fr)); }
 .st-key-became a p { text-decoration: underline; }
 [data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; vertical-align: top; }
