@@ -229,6 +229,8 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         st.title(title, help=with_noun(definition) if page.answers_first else None)
         if definition and not page.answers_first:
             st.caption(with_noun(definition))
+        if path != "overview" and (missing := study_audit.missing_results()):
+            st.warning("  \n".join(map(escape, missing)))  # a link may open this page first
         module = importlib.import_module(
             f"tfaudit.app.{page.module}"
         )  # a page costs nothing until it is opened

@@ -350,3 +350,16 @@ def test_pages_open_on_the_recommended_variant_or_on_the_worst_and_keep_a_choice
     app.segmented_control(key="variant").set_value(other).run()
     app.segmented_control(key="variant").set_value(titles[verdict.lead]).run()
     assert app.query_params["variant"] == titles[verdict.lead]  # other pages open on others
+
+
+def test_every_page_that_a_link_may_open_says_what_is_missing(open_page, tmp_path):
+    store = make_study(tmp_path, missing={("int8", 3)})
+    (said,) = StudyAudit.read(store).missing_results()
+    assert "3 of 4 members are complete" in said
+    for name in ("classes", "corruptions"):
+        assert [warning.value for warning in open_page(store.directory, name).warning] == [
+            escape(said)
+        ]
+    assert not any(
+        said in warning.value for warning in open_page(store.directory, "overview").warning
+    )

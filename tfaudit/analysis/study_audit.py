@@ -141,7 +141,7 @@ class StudyAudit:
                 audits = {key: self.variant(key) for key in self.data.titles}
                 summary = summarise(audits, self._descriptions(), alpha=self.data.alpha)
                 remarks = self.data.store.remarks(self.data.split)
-                before = (*self._missing_results(), *remarks, *self._dependent_members(summary))
+                before = (*self.missing_results(), *remarks, *self._dependent_members(summary))
                 notes = (*before, *summary.notes, *_tied_votes(summary))
                 self._results["summary"] = dataclasses.replace(summary, notes=notes)
             return self._results["summary"]
@@ -162,7 +162,7 @@ class StudyAudit:
                 measured, descriptions, limits, baseline=BASELINE, missing=missing
             )
             self._results[name] = verdict.about(self.data.examples_are)
-        return dataclasses.replace(self._results[name], missing=tuple(self._missing_results()))
+        return dataclasses.replace(self._results[name], missing=tuple(self.missing_results()))
 
     def measurements(self, key: str) -> Measurements:
         """Return the measurements of a gate on a variant; an error if one model is compared with several."""
@@ -342,7 +342,7 @@ class StudyAudit:
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def _missing_results(self) -> list[str]:
+    def missing_results(self) -> list[str]:
         """Return a sentence per variant with missing members, and per condition with missing evaluations."""
         data = self.data
         notes = []
