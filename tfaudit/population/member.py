@@ -27,7 +27,10 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.sparsity import sparsity_at
-from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
+from tfaudit.compress.quantization_aware.quantization_aware import (
+    check_rounding,
+    quantization_aware,
+)
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
@@ -247,7 +250,7 @@ class MemberMaker:
 def _check_conversion(model: keras.Model, variant: Quantized) -> None:
     """Raise an `InputError` if a model, trained or not, has layers that cannot be quantized as a variant says."""
     if variant.remedies:
-        _aware(model, variant)
+        check_rounding(model, variant.keep_float)
     else:
         check_layers(model, variant.kind)
         kept_layers(model, variant.keep_float)

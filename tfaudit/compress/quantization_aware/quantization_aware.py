@@ -126,14 +126,13 @@ def quantization_aware(
     require_tensorflow()
     model = require_keras_model(model)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
+    return _rewritten(model, check_rounding(model, keep_float), momentum)
+
+
+def check_rounding(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
+    """Return the names of the layers that stay in float; raise an `InputError` unless all others can be rounded."""
     kept = kept_layers(model, keep_float).values()
     spared = {layer.name for layers in kept for layer in layers}
-    _check(model, spared)
-    return _rewritten(model, spared, momentum)
-
-
-def _check(model: keras.Model, spared: set[str]) -> None:
-    """Raise an `InputError` unless all layers either can be rounded or stay in float."""
     if is_quantization_aware(model):
         raise InputError(
             "model",
@@ -152,6 +151,7 @@ def _check(model: keras.Model, spared: set[str]) -> None:
     if unknown:
         got = f"layers that have no int8 rounding here: {listed(unknown, 5)}"
         raise InputError("model", got, "others, or their names in keep_float")
+    return spared
 
 
 def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
