@@ -18,6 +18,7 @@ from tfaudit.outlets.html import write_report
 from tfaudit.outlets.markdown import gate_markdown, study_markdown
 from tfaudit.outlets.summary_table import terminal_table
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
+from tfaudit.store.members import own_facts
 from tfaudit.study.training import Training
 
 
@@ -79,7 +80,17 @@ def test_charts_of_a_table_speak_of_rows(of_rows):
 
 
 def report_of(store, **changes):
+    """The report of a study whose members were made with other settings."""
+    made = {
+        pair: (
+            {path: store.read(path) for path in store.record(*pair)["files"]},
+            store.record(*pair),
+        )
+        for pair in store.expected()
+    }
     store.study = dataclasses.replace(store.study, **changes)
+    for pair, (files, record) in made.items():
+        store.save_member(*pair, files, own_facts(record))
     return write_report(StudyAudit.read(store)).read_text()
 
 

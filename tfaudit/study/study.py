@@ -21,7 +21,12 @@ from tfaudit.runtime.user_functions import as_reference, is_reference, source_di
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.model_source import ModelSource
 from tfaudit.study.remedies import distinguishing_settings
-from tfaudit.study.settings import check_least, check_settings, set_fields
+from tfaudit.study.settings import (
+    changed_settings,
+    check_least,
+    check_settings,
+    set_fields,
+)
 from tfaudit.study.training import Training
 from tfaudit.study.variants import (
     OF_REMEDY,
@@ -508,13 +513,18 @@ class Study:
     def member_seals(self) -> Mapping[str, str]:
         """Checksums by variant of the settings that made its members; the record of a member holds its variant's.
 
-        Settings that a continued study may change have no part in it, nor have the folders of files and functions.
+        Settings that a continued study may change have no part in it, nor have the folders of files and functions, nor
+        settings at their defaults, so that a later version may have more of them.
         """
-        own = self.identity()
+        own = _changed(self, self.identity())
         for name in (*_CHANGEABLE, "fingerprints", "variants"):
             own.pop(name, None)
-        own |= {name: Path(own[name]).name for name in _SOURCES if own[name] in self.sources}
-        made = {variant.key: [own, variant.to_json()] for variant in self.all_variants}
+        for name in _SOURCES:
+            if isinstance(plan := getattr(self, name), Training):
+                own[name] = _changed(plan, own[name])
+            elif own.get(name) in self.sources:
+                own[name] = Path(own[name]).name
+        made = {v.key: [own, v.family, _changed(v, v.to_json())] for v in self.all_variants}
         return {
             key: hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
             for key, settings in made.items()
@@ -546,6 +556,11 @@ class Study:
             got = f"a description with a wrong or missing field ({problem})"
             expected = "a description that this version of tfaudit reads"
             raise InputError("study", got, expected) from None
+
+
+def _changed(owner: object, described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a dataclass's JSON values that differs from its defaults."""
+    return {name: described[name] for name in changed_settings(owner) if name in described}
 
 
 def _is_moved(

@@ -12,7 +12,7 @@ def log_scores(outputs: tf.Tensor, probabilities: bool) -> tf.Tensor:
 
     A single unit stands for a model with two classes.
 
-    >>> tf.nn.softmax(log_scores(tf.constant([[0.25]]), probabilities=True)).numpy()
+    >>> tf.nn.softmax(log_scores(tf.constant([[0.25]]), probabilities=True)).numpy().round(3)
     array([[0.75, 0.25]], dtype=float32)
     """
     outputs = tf.cast(outputs, tf.float32)
