@@ -3,27 +3,28 @@
 import numpy as np
 import pytest
 
-from tests.builders.nightly import and_nightly, noise, seeds
+from tests.builders.nightly import and_nightly, first_and_nightly, noise, seeds
 from tests.builders.simulated_searches import found_files
 
 JUDGED = "in turn", "in turn, plain files on all images"
 
 
+CASES = {
+    "every second": ([0, 1, 0, 1, 0, 1], [1, 3]),
+    "all": ([1.0] * 6, [0, 1, 2]),
+    "all, plain": ([1.0] * 6, range(6)),
+    "the smaller": ([0, 0, 1, 1, 1, 1], [0, 1, 2]),
+    "the chosen": ([0, 0, 1, 1, 1, 1], [0, 1]),
+    "the largest": ([1, 0, 0, 0, 0, 0], [0, 5]),
+}
+"""What files lose, as shares of the limit, and which of them are plain."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("studies", and_nightly([40], [1000]))
-@pytest.mark.parametrize(
-    ("losses", "plain"),
-    [
-        ([1.0] * 6, [0, 1, 2]),
-        ([1.0] * 6, range(6)),
-        ([0, 0, 1, 1, 1, 1], [0, 1, 2]),
-        ([0, 0, 1, 1, 1, 1], [0, 1]),
-        ([0, 1, 0, 1, 0, 1], [1, 3]),
-        ([1, 0, 0, 0, 0, 0], [0, 5]),
-    ],
-    ids=["all", "all, plain", "the smaller", "the chosen", "every second", "the largest"],
-)
-def test_a_search_seldom_passes_a_file_that_loses_the_limit(studies, losses, plain):
+@pytest.mark.parametrize("case", first_and_nightly(CASES))
+def test_a_search_seldom_passes_a_file_that_loses_the_limit(studies, case):
+    losses, plain = CASES[case]
     found = [found_files(losses, seed, 2000, plain) for seed in seeds(studies)]
     for judged in JUDGED:
         wrong = [one[judged] is not None and losses[one[judged]] >= 1 for one in found]
