@@ -225,3 +225,20 @@ def test_steps_count_the_short_batch():
 )
 def test_bad_settings_are_one_clear_line(make, message):
     assert_refused(message, make)
+
+
+def test_seals_of_members_follow_what_made_them(tmp_path):
+    """What a continued study may change, or where its files lie, changes no seal; the seed changes all of them."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "net.py").write_text("def build():\n    return None\n")
+    study, moved = (a_study(model=f"{tmp_path}/{folder}/net.py:build") for folder in ("a", "b"))
+    seals = study.member_seals
+    assert moved.member_seals == seals
+    assert dataclasses.replace(study, population=9, corruptions=("fog",)).member_seals == seals
+    assert Study.from_json(study.to_json()).member_seals == seals
+    more = dataclasses.replace(study, variants=(*study.variants, Pruned(0.123)))
+    assert {key: more.member_seals[key] for key in seals} == seals
+    for changes in ({"seed": 5}, {"dataset": "mnist"}, {"training": Training(epochs=7)}):
+        other = dataclasses.replace(study, **changes)
+        assert not set(other.member_seals.values()) & set(seals.values())
