@@ -310,7 +310,7 @@ class Store:
         (self.directory / record_path).unlink(missing_ok=True)
         for path, content in files.items():
             self.write(path, content)
-        own = {"study": self.study.member_seals[variant], "examples": self.examples_seal()}
+        own = {"study": self.study.member_seals.get(variant), "examples": self.examples_seal()}
         self.write(record_path, complete_record(variant, member, files, {**record, **own}))
 
     def missing(self, split: str = "test") -> tuple[Missing, ...]:

@@ -329,7 +329,8 @@ def test_a_layer_can_stay_float():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [layers.Dense, layers.EinsumDense], ids=["dense", "einsum"])
-def test_products_of_sequences_are_integers_with_what_follows_them(kind):
+def test_products_of_sequences_are_integers_with_what_follows_them(kind, rng):
+    keras.utils.set_random_seed(0)
     product = (
         layers.Dense(6)
         if kind is layers.Dense
@@ -340,12 +341,14 @@ def test_products_of_sequences_are_integers_with_what_follows_them(kind):
     aware = keras.Model(inputs, outputs)
     aware = quantization_aware(aware)
     aware.compile("sgd", "mse", jit_compile=False)
-    x = RNG.random((40, 5, 4), np.float32)
+    x = rng.random((40, 5, 4), np.float32)
     aware.fit(x, np.zeros((40, 5, 6)), verbose=0)
     content = quantize(aware, "int8")
     assert [kind for kind, dtype, _ in operators(content) if dtype == np.float32] == ["DEQUANTIZE"]
     scores = aware.predict(x, verbose=0)
-    np.testing.assert_allclose(Flatbuffer(content)(x), scores, atol=2.1 * scores.max() / 255)
+    steps = np.abs(Flatbuffer(content)(x) - scores) / (scores.max() / 255)
+    assert (steps > 2.1).mean() < 0.01  # a value between two steps may fall to either, twice in a row
+    assert steps.max() < 4
 
 
 class Subclassed(keras.Model):
