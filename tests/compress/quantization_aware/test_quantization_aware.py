@@ -347,7 +347,9 @@ def test_products_of_sequences_are_integers_with_what_follows_them(kind, rng):
     assert [kind for kind, dtype, _ in operators(content) if dtype == np.float32] == ["DEQUANTIZE"]
     scores = aware.predict(x, verbose=0)
     steps = np.abs(Flatbuffer(content)(x) - scores) / (scores.max() / 255)
-    assert (steps > 2.1).mean() < 0.01  # a value between two steps may fall to either, twice in a row
+    assert (
+        steps > 2.1
+    ).mean() < 0.01  # a value between two steps may fall to either, twice in a row
     assert steps.max() < 4
 
 
