@@ -346,7 +346,9 @@ class StudyAudit:
         """Return a sentence per variant with missing members, and per condition with missing evaluations."""
         data = self.data
         notes = []
-        for key, gaps in _by_variant(data.store.missing()).items():
+        conditions = {condition.split: condition for condition in data.study.conditions}
+        missing = data.store.missing("test", *conditions)
+        for key, gaps in _by_variant(missing, "test").items():
             complete = len(data.store.members(key))
             reasons = Counter(_REASONS[gap.reason] for gap in gaps)
             parts = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
@@ -354,14 +356,14 @@ class StudyAudit:
             notes.append(
                 f"{title}: {complete} of {complete + len(gaps)} members are complete; {parts}."
             )
-        for condition in data.study.conditions:
-            for key, gaps in _by_variant(data.store.missing(condition.split)).items():
+        for split, condition in conditions.items():
+            for key, gaps in _by_variant(missing, split).items():
                 members = listed([str(gap.member) for gap in gaps])
                 noun = "member" if len(gaps) == 1 else "members"
                 notes.append(
                     f"{condition.title}: no predictions of {data.study.titles[key]}, {noun} {members}."
                 )
-        known = {"test", data.split, *(condition.split for condition in data.study.conditions)}
+        known = {"test", data.split, *conditions}
         if others := [split for split in data.store.splits if split not in known]:
             notes.append(
                 f"Predictions under {listed(others)} are not audited: study.json names no such condition."
@@ -379,8 +381,9 @@ class StudyAudit:
         return [note] if titles else []
 
 
-def _by_variant(gaps: Sequence[Missing]) -> dict[str, list[Missing]]:
-    """Return missing results by the key of their variant, in their order."""
+def _by_variant(missing: Sequence[Missing], split: str) -> dict[str, list[Missing]]:
+    """Return the missing results of a split by the key of their variant, in their order."""
+    gaps = [gap for gap in missing if gap.split == split]
     return {
         key: [gap for gap in gaps if gap.variant == key]
         for key in dict.fromkeys(gap.variant for gap in gaps)

@@ -301,7 +301,7 @@ class StudyData:
         """
         conditions = self.study.conditions if corrupted and self.split == "test" else ()
         where = {self.split: "", **{c.split: f" in {c.title}" for c in conditions}}
-        gaps = [gap for split in where for gap in self.gaps(split)]
+        gaps = self.gaps(*where)
         untested = [
             f"all members in {condition.title}"
             for condition in conditions
@@ -319,9 +319,9 @@ class StudyData:
             for key in self.compressed_keys
         }
 
-    def gaps(self, split: str) -> list[Missing]:
-        """Return the results of a split that the study should hold and does not."""
-        return [gap for gap in self.store.missing(split) if gap.member < self._population_limit]
+    def gaps(self, *splits: str) -> list[Missing]:
+        """Return the results of some splits that the study should hold and does not."""
+        return [gap for gap in self.store.missing(*splits) if gap.member < self._population_limit]
 
     def evaluated_members(self, key: str, condition: Condition) -> tuple[int, ...]:
         """Return the numbers of the members of a variant that were evaluated under a condition."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import html
 import io
@@ -107,7 +108,7 @@ def _no_study(got: str) -> InputError:
 
 
 def _outside(count: int, *classes: np.ndarray) -> str:
-    """Return in words which of some numbers is no class of so many; empty if there is none."""
+    """Describe the first number that is not a class from 0 to `count` - 1; return "" if all are."""
     ends = [int(end) for array in classes if array.size for end in (array.min(), array.max())]
     return next((f"class {end} of {count}" for end in ends if not 0 <= end < count), "")
 
@@ -313,22 +314,29 @@ class Store:
         own = {"study": self.study.member_seals.get(variant), "examples": self.examples_seal()}
         self.write(record_path, complete_record(variant, member, files, {**record, **own}))
 
-    def missing(self, split: str = "test") -> tuple[Missing, ...]:
-        """Return the results of a split that the study should hold and does not, in the order of the variants.
+    def missing(self, *splits: str) -> tuple[Missing, ...]:
+        """Return the results of some splits that the study should hold and does not, in the order of the variants.
 
         A study that was run should hold every member of its population, and under a condition every member that the
         study evaluates, where any has been evaluated; a study of imported predictions those that were imported.
+
+        Args:
+            *splits: names of the splits, "test" by default. The records of members are read once for all conditions.
         """
-        if self._is_condition(split):
-            if not any(self.directory.glob(f"predictions/split={split}/variant=*/*.parquet")):
-                return ()
-            return tuple(
-                Missing(*pair, split, "missing")
-                for pair in self.evaluated_members()
-                if not self.evaluations.exists(*pair, split)
-            )
+        evaluated = functools.cache(self.evaluated_members)
+        gaps: list[Missing] = []
+        for split in splits or ("test",):
+            if not self._is_condition(split):
+                gaps += self._missing_members(split)
+            elif any(self.directory.glob(f"predictions/split={split}/variant=*/*.parquet")):
+                exists = self.evaluations.exists
+                lacking = (pair for pair in evaluated() if not exists(*pair, split))
+                gaps += [Missing(*pair, split, "missing") for pair in lacking]
+        return tuple(gaps)
+
+    def _missing_members(self, split: str) -> list[Missing]:
         gaps = [Missing(*pair, split, self._incompleteness(*pair)) for pair in self.expected()]
-        return (*(gap for gap in gaps if gap.reason), *self._unlisted())
+        return [*(gap for gap in gaps if gap.reason), *self._unlisted()]
 
     def _incompleteness(self, variant: str, member: int) -> str:
         """Return "failed", or whether the record is "damaged", "missing" or "of another study"; empty if complete."""
