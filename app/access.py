@@ -23,7 +23,7 @@ WAIT = 1.0
 """Seconds that a wrong password takes."""
 
 GUESSES = 3
-"""Wrong passwords of one address that wait at a time; further ones are not looked at."""
+"""Number of wrong passwords from one address that may wait at once; further ones are refused unread."""
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 """Names under which a machine reaches itself."""
@@ -95,7 +95,7 @@ class AccessControl:
         return _name(f"//{host}") in self._hosts
 
     def _is_from_here(self, origin: str | None, host: str) -> bool:
-        """Return whether a request comes from a page of this viewer, or of a proxy that `hosts` names, or of no page.
+        """Return whether a request comes from a page of this viewer, from a proxy that `hosts` names, or from no page.
 
         Other servers on this machine share its names, and differ in the port.
         """

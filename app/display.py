@@ -25,7 +25,7 @@ from tfaudit.app.url_state import (
 )
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, titled, widened
-from tfaudit.charts.style import TEXT, Drawing
+from tfaudit.charts.style import TEXT, Drawing, css_variables
 from tfaudit.outlets.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
 from tfaudit.outlets.csv_files import csv_bytes
 
@@ -227,8 +227,8 @@ def fields_of(chart: Any) -> set[str]:
 def page_colours() -> str:
     """Return the colours of text for losses, gains and so on as CSS variables, which follow the theme of the page."""
     dark = TEXT["dark"]
-    pairs = ((name, light, dark[name]) for name, light in TEXT["light"].items())
-    return " ".join(f"--{name}: light-dark({light}, {dark});" for name, light, dark in pairs)
+    both = {name: f"light-dark({light}, {dark[name]})" for name, light in TEXT["light"].items()}
+    return css_variables(both)
 
 
 def _theme(clickable: bool) -> alt.Config:

@@ -209,7 +209,7 @@ def test_a_lost_evaluation_is_told(store, rng):
 
 
 def test_predictions_in_anothers_place_do_not_count(store, rng):
-    """Equally many predictions of the same model look like those of the other condition, or of a twin."""
+    """Such files have as many predictions as the right ones, and may even be of the same model."""
     evaluate(store, FOG, "dense", 0, rng)
     evaluate(store, SNOW, "dense", 0, rng)
     evaluate(store, FOG, "dense", 1, rng)

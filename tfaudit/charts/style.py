@@ -116,17 +116,14 @@ def light(colour: str) -> str:
     return f"rgba({red},{green},{blue},{LIGHT})"
 
 
-def css_variables(theme: str) -> str:
-    """Return the colours of `TEXT` as CSS variables.
-
-    Args:
-        theme: "light" or "dark".
+def css_variables(colours: Mapping[str, str]) -> str:
+    """Return colours by name, such as those of a theme of `TEXT`, as CSS variables.
 
     Example:
-        >>> css_variables("light")[:16]
-        '--loss: #b03c28;'
+        >>> css_variables({"loss": "#b03c28", "gain": "#156a98"})
+        '--loss: #b03c28; --gain: #156a98;'
     """
-    return " ".join(f"--{name}: {colour};" for name, colour in TEXT[theme].items())
+    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:

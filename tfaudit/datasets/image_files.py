@@ -13,7 +13,7 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """Endings of the names of image files, in small letters."""
 
 OTHER_SUFFIXES = (".svg", ".heic", ".heif", ".avif", ".tga", ".jp2", ".psd", ".ico", ".dng")
-"""Endings of the names of images that no decoder here opens."""
+"""Endings of the names of images in formats that are not decoded."""
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 """Formats that are decoded, whatever the name says: Pillow has others, one of which starts Ghostscript."""

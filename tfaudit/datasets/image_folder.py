@@ -129,7 +129,7 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
     left = [path for path in files if path not in problems]
     if not left:
         raise InputError(str(root), "no readable image", "one or more")
-    beside = itertools.chain.from_iterable(sorted(p.iterdir()) for p in {f.parent for f in files})
+    beside = itertools.chain.from_iterable(folder.iterdir() for folder in {f.parent for f in files})
     others = [path for path in beside if path.suffix.lower() in OTHER_SUFFIXES]
     notes = (_left_out(root, list(problems), "unreadable"), _left_out(root, others, "unsupported"))
     return left, tuple(note for note in notes if note)

@@ -208,7 +208,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder, tables last.
 
     Raises:
-        InputError: a folder that holds files already, or cannot be written; of what was written nothing remains.
+        InputError: a folder that holds files already, or cannot be written; nothing that was written remains.
     """
     from tfaudit.store.files import write_whole
 

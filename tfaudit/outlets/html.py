@@ -25,7 +25,7 @@ from tfaudit.audits.summary.summary import Summary
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.charts.renderer import DrawingError
 from tfaudit.charts.rendering import can_draw, inline_svg
-from tfaudit.charts.style import Drawing, css_variables
+from tfaudit.charts.style import TEXT, Drawing, css_variables
 from tfaudit.errors import listed
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
@@ -46,8 +46,8 @@ GALLERY = 24  # cards of a variant
 WORST, LOST_IMAGES, NAMED = 3, 6, 3  # worst classes on the first page, images and rivals of each
 
 COLOURS = (
-    f":root {{ {css_variables('light')} }}\n"
-    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables('dark')} }} }}\n"
+    f":root {{ {css_variables(TEXT['light'])} }}\n"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables(TEXT['dark'])} }} }}\n"
 )
 """Colours of both themes as CSS."""
 

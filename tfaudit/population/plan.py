@@ -38,7 +38,7 @@ _NAME = r"(?!\.)[^/\\]+"
 
 
 def _is_one_of(path: str, *patterns: str) -> bool:
-    """Return whether a path is that of a log or of a file that patterns describe."""
+    """Return whether a path is that of a log, or matches one of some patterns."""
     return any(re.fullmatch(pattern, path) for pattern in (f"logs/{_NAME}", *patterns))
 
 
@@ -68,7 +68,7 @@ class MemberJob:
         return f"{self.variant}/{self.member:03d}"
 
     def makes(self, path: str) -> bool:
-        """Return whether a path in the study's directory may be that of a file that the job makes."""
+        """Return whether the job may make a file at a path, relative to the study's directory."""
         files = re.escape(Store.member_path(self.variant, self.member, "")) + _NAME
         predictions = re.escape(Store.prediction_path(self.variant, self.member))
         return _is_one_of(path, files, predictions, rf"examples/{_NAME}\.parquet")
@@ -100,7 +100,7 @@ class ConditionJob:
         return self.condition.title
 
     def makes(self, path: str) -> bool:
-        """Return whether a path in the study's directory may be that of a file that the job makes."""
+        """Return whether the job may make a file at a path, relative to the study's directory."""
         split = re.escape(self.condition.split)
         predictions = rf"predictions/split={split}/variant={_NAME}/\d+\.parquet"
         return _is_one_of(path, predictions, rf"examples/{split}\.parquet")

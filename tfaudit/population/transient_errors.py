@@ -43,8 +43,9 @@ def may_pass(traceback: str) -> bool:
     >>> may_pass("OSError: disk full\n...\nRuntimeError: dense/001"), may_pass("killed by signal 9")
     (True, True)
     """
-    names = re.findall(r"^(?:\w+\.)*(\w+)(?::|$)", traceback, flags=re.MULTILINE)
-    kinds = [getattr(builtins, name, None) for name in names if name not in _OF_LIBRARIES]
-    own = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)]
-    may = len(kinds) < len(names) or any(issubclass(kind, OSError | MemoryError) for kind in own)
-    return may or not (own or {"InputError", "ConversionError"}.intersection(names))
+    names = set(re.findall(r"^(?:\w+\.)*(\w+)(?::|$)", traceback, flags=re.MULTILINE))
+    kinds = (getattr(builtins, name, None) for name in names)
+    errors = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception)]
+    if names & _OF_LIBRARIES or any(issubclass(kind, OSError | MemoryError) for kind in errors):
+        return True
+    return not errors and not names & {"InputError", "ConversionError"}

@@ -44,8 +44,9 @@ class Rows:
 
     def mean(self) -> np.ndarray:
         """Return the mean over the members, `(N,)`."""
-        total = np.zeros(len(self[0]))
-        for row in self:
+        rows = iter(self)
+        total = next(rows).astype(float)
+        for row in rows:
             total += row
         return total / self.members
 

@@ -270,8 +270,8 @@ def group_changes(
     these populations [BP]: few images that all agree prove little, and no number of members makes up for that.
 
     Args:
-        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]; or `Rows`
-            of such values, which are read twice, or three times with clusters.
+        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]. `Rows` of
+            such values are made twice, with clusters three times.
         after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
         count: G, the number of groups.
@@ -637,7 +637,8 @@ def _changes(
 ) -> GroupChanges:
     """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each.
 
-    Without `images` they are the means of the members, of the first side less the second if there are two.
+    If `images` is None, the value of an image is its mean over the members of the first side, minus its mean over those
+    of the second side if there is one.
     """
     sizes = np.bincount(groups, minlength=count).astype(float)
     units = _Units(groups, sizes, clusters)

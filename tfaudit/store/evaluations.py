@@ -65,7 +65,7 @@ class Evaluations:
                 "predictions", f"a {'damaged' if path.exists() else 'missing'} file, {path}"
             ) from None
         facts = self._facts(variant, member, split)
-        if {name: origin.get(name) for name in _PLACE} != {name: facts[name] for name in _PLACE}:
+        if any(origin.get(name) != facts[name] for name in _PLACE):
             own = ", ".join(f"{name} {origin.get(name)}" for name in _PLACE)
             raise file_error("predictions", f"predictions of {own}, in another's place, {path}")
         if origin != facts:

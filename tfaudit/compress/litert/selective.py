@@ -12,6 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.litert.flatbuffer import feed, without_delegates
 from tfaudit.runtime.tensorflow_internals import quantize_calibrated
+from tfaudit.study.quantization import FLOAT
 
 BINS = 2048
 """Bins of a tensor's histogram, from which its percentiles are read."""
@@ -125,7 +126,7 @@ class Calibrated:
         return ranges
 
     def quantized(
-        self, spared: Iterable[str] = (), *, verified: bool = False, io: str = "float32"
+        self, spared: Iterable[str] = (), *, verified: bool = False, io: str = FLOAT
     ) -> bytes:
         """Return the int8 flatbuffer.
 
