@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tfaudit.analysis.study_audit as study_audit_module
 from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.equality import require_equal
 from tests.builders.studies import WRITERS, before_and_after, change_images, make_study
@@ -18,6 +19,7 @@ from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import CENTERINGS, class_impact, corrected_together
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
@@ -123,6 +125,27 @@ def test_once_prepared_no_population_is_read_again(grouped, read):
     assert study_sections(study_audit)
     assert study_audit.trade_offs()["unfairness"].notna().all()
     assert not read
+
+
+@pytest.mark.slow
+def test_the_verdict_of_the_last_limits_is_cached(tmp_path, monkeypatch):
+    store = make_study(tmp_path)
+    first = read_few(store).verdict()
+    judged = []
+    real = study_audit_module.study_verdict
+    monkeypatch.setattr(
+        study_audit_module,
+        "study_verdict",
+        lambda *given, **options: judged.append(given[2]) or real(*given, **options),
+    )
+    require_equal(read_few(store).verdict(), first)
+    assert not judged
+    strict = Limits(overall_drop_pp=0.1)
+    assert read_few(store).verdict(strict).limits == strict
+    require_equal(read_few(store).verdict(), first)
+    shutil.rmtree(store.directory / "members/int8/000")
+    assert read_few(store).verdict().missing
+    assert judged == [strict, DEFAULT_LIMITS, DEFAULT_LIMITS]
 
 
 @pytest.mark.slow

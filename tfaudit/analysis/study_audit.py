@@ -124,14 +124,18 @@ class StudyAudit:
         audit = AUDITS[name]
         data = self.data
         require_one_of("variant", key, data.titles)
-        options = audit.options(data, key)
         return self._cached(
             ".".join([name, key, *map(_file_name, arguments.values())]),
             audit.result,
-            lambda: audit.compute(data, key, **options, **arguments),
+            lambda: audit.compute(data, key, **audit.options(data, key), **arguments),
             audit.variants(key),
-            [options, arguments, audit.depends_on(data, key)],
+            self._inputs(name, key, **arguments),
         )
+
+    def _inputs(self, name: str, key: str, **arguments: Any) -> object:
+        """Return what the result of an audit depends on beside the study and the predictions."""
+        audit = AUDITS[name]
+        return [audit.options(self.data, key), arguments, audit.depends_on(self.data, key)]
 
     @property
     def summary(self) -> Summary:
@@ -147,22 +151,39 @@ class StudyAudit:
             return self._results["summary"]
 
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
-        """Judge every compressed variant, for the first screen. Changing the limits reads no predictions again."""
-        of_corruptions = [] if limits.corruption_drop_pp is None else ["corrupted_measurements"]
-        names = [*of_corruptions, "measurements"]
-        measured: dict[str, Measurements | None] = {}
-        for key in self.data.compressed_keys:
-            known = (name for name in names if AUDITS[name].applies(self.data, key))
-            measured[key] = next((self.result(name, key) for name in known), None)
-        missing = self.data.missing(corrupted=limits.corruption_drop_pp is not None)
-        name = f"verdict by {limits}, without {missing}"
-        if name not in self._results:  # the viewer asks at every click
-            descriptions = self._descriptions()
+        """Judge every compressed variant, for the first screen. Changing the limits reads no predictions again.
+
+        The verdict by the last limits is cached on disk: with 1,000 classes it takes seconds.
+        """
+        data = self.data
+        corrupted = limits.corruption_drop_pp is not None
+        names = ["corrupted_measurements", "measurements"] if corrupted else ["measurements"]
+        measurable = {
+            key: next((name for name in names if AUDITS[name].applies(data, key)), None)
+            for key in data.compressed_keys
+        }
+        missing = data.missing(corrupted=corrupted)
+        descriptions = self._descriptions()
+
+        def compute() -> StudyVerdict:
+            measured = {key: name and self.result(name, key) for key, name in measurable.items()}
             verdict = study_verdict(
                 measured, descriptions, limits, baseline=BASELINE, missing=missing
             )
-            self._results[name] = verdict.about(self.data.examples_are)
-        return dataclasses.replace(self._results[name], missing=tuple(self.missing_results()))
+            return verdict.about(data.examples_are)
+
+        with self._lock:
+            asked = f"verdict by {limits}, without {missing}"
+            if asked not in self._results:  # the viewer asks at every click
+                inputs = [
+                    [name and self._inputs(name, key) for key, name in measurable.items()],
+                    [limits.as_dict(), missing, descriptions.to_json(), data.examples_are],
+                ]
+                self._results[asked] = self._on_disk(
+                    "verdict", StudyVerdict, compute, (BASELINE, *measurable), inputs
+                )
+            verdict = self._results[asked]
+        return dataclasses.replace(verdict, missing=tuple(self.missing_results()))
 
     def measurements(self, key: str) -> Measurements:
         """Return the measurements of a gate on a variant; an error if one model is compared with several."""
@@ -323,11 +344,21 @@ class StudyAudit:
         """Return a result from memory, or from disk, or compute it and cache it in both."""
         with self._lock:
             if name not in self._results:
-                files = self.data.fingerprints
-                everything = [files.study, [files.predictions[key] for key in variants], inputs]
-                file = f"{self.data.split}.{name}"
-                self._results[name] = cached(self.data.store, file, everything, kind, compute)
+                self._results[name] = self._on_disk(name, kind, compute, variants, inputs)
             return self._results[name]
+
+    def _on_disk(
+        self,
+        name: str,
+        kind: Any,
+        compute: Callable[[], Any],
+        variants: Sequence[str],
+        inputs: object,
+    ) -> Any:
+        """Return a result from disk, or compute it and cache it there."""
+        files = self.data.fingerprints
+        everything = [files.study, [files.predictions[key] for key in variants], inputs]
+        return cached(self.data.store, f"{self.data.split}.{name}", everything, kind, compute)
 
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""
