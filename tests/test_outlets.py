@@ -13,29 +13,17 @@ from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.predictions import Predictions
 
 PAGE = (Path(__file__).parents[1] / "docs/outlets.md").read_text()
-SETTING = """
-import numpy as np, tfaudit
-labels = np.arange(600) % 3
-before = tfaudit.Predictions.from_top1(labels, labels)
-after = tfaudit.Predictions.from_top1(labels, np.where(np.arange(600) < 90, 0, labels))
-del np, tfaudit  # the page imports what it uses
-"""
 LOST = -100 * 60 / 600  # points of accuracy: two thirds of the first 90 images
 
 
 def example(title):
     """Return the code of a section, after the code that all share."""
-    shared, own = (
-        re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
-        for text in (PAGE, PAGE.split(f"## {title}")[1])
-    )
-    return SETTING + shared + own
+    texts = (PAGE, PAGE.split(f"## {title}")[1])
+    return "".join(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1] for text in texts)
 
 
 def run(python, title, folder, **environment):
-    """Run a section's example in a folder with a report."""
-    (folder / "study").mkdir()
-    (folder / "study/report.html").write_text("<p>the report</p>")
+    """Run a section's example in a folder."""
     command = [*python, "-c", example(title)]
     done = subprocess.run(
         command,
@@ -74,7 +62,8 @@ def test_mlflow_keeps_verdict_metrics_table_and_report(warm_python, tmp_path):
     logged = json.loads((folder / "artifacts/tfaudit/classes.json").read_text())
     assert logged["columns"] == list(table())
     assert len(logged["data"]) == 3
-    assert (folder / "artifacts/tfaudit/report.html").read_text() == "<p>the report</p>"
+    report = (tmp_path / "study/report.html").read_text()
+    assert (folder / "artifacts/tfaudit/report.html").read_text() == report
 
 
 @pytest.mark.slow
@@ -85,7 +74,7 @@ def test_weights_and_biases_keeps_them_offline(warm_python, tmp_path):
     (logged,) = folder.glob("media/table/tfaudit/classes_*.table.json")
     assert json.loads(logged.read_text())["columns"] == list(table())
     (report,) = folder.glob("media/html/tfaudit/report_*.html")
-    assert "<p>the report</p>" in report.read_text()
+    assert "<title>study" in report.read_text()
     (record,) = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
     assert b"tfaudit/verdict" in record.read_bytes()
 

@@ -1,68 +1,154 @@
 """The Python of README and docs runs as it stands, links lead somewhere, and CI runs README's commands."""
 
-import inspect
 import re
+import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import tfaudit
+from tfaudit.cli import app
+from tfaudit.cli.recipes import recipe_study
+from tfaudit.datasets.prepare import prepare
+from tfaudit.runtime.user_functions import import_file
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+@pytest.fixture
+def names(request, tmp_path, monkeypatch):
+    """What a reader has who runs the blocks of a page one by one, in an empty folder and in one session."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:mlruns")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    if request.param == "shipping":  # whose last block sorts clothes
+        monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "prepared"))
+        prepare("fashion_mnist", made_up_clothes(tmp_path / "clothes"))
+    names = {}
+    for block in blocks(request.param):
+        if file := re.match(r"# (\w+\.py)\n", block):
+            Path(file[1]).write_text(block)
+            names["study"] = recipe_study(file[1])
+        else:
+            exec(compile(block, request.param, "exec"), names)
+        for test in [names[name] for name in names if name.startswith("test_")]:
+            test()  # a reader's pytest calls it
+    return names
+
+
+def blocks(page):
+    """The blocks of Python of a page."""
+    (path,) = (path for path in PAGES if path.stem == page)
+    return re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.DOTALL)
+
+
+def made_up_clothes(folder):
+    """Write Fashion-MNIST's files with few images of noise."""
+    folder.mkdir()
+    for stem, count in (("train", 256), ("t10k", 20)):
+        pixels = np.random.default_rng(0).integers(0, 256, count * 784, dtype=np.uint8)
+        for kind, code, sides, values in (
+            ("images-idx3", 0x803, (28, 28), pixels),
+            ("labels-idx1", 0x801, (), np.arange(count, dtype=np.uint8) % 10),
+        ):
+            header = np.array([code, count, *sides], ">u4").tobytes()
+            (folder / f"{stem}-{kind}-ubyte").write_bytes(header + values.tobytes())
+    return folder
+
+
+def sparsity_of(model):
+    return tfaudit.sparsity(model).set_index("kernel").loc["total: kernels", "sparsity"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["pruning"], indirect=True)
+def test_the_page_on_pruning_runs(names):
+    model = keras.models.load_model("pruned.keras")
+    assert sparsity_of(model) == pytest.approx(0.9, abs=0.01)
+    assert sparsity_of(names["network"]) == pytest.approx(0.8, abs=0.01)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:ExcessGap")  # of a fit that is short, so that it is fast
-def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
-    """A block that does not go on from an earlier one of its page imports what it uses."""
-    monkeypatch.chdir(tmp_path)
-    labels = np.arange(100) % 5
-    names = {
-        "labels": labels,
-        "dense_logits": rng.normal(size=(4, 100, 5)) + 3 * np.eye(5)[labels],
-        "compressed_logits": rng.normal(size=(4, 100, 5)) + 2 * np.eye(5)[labels],
-    }
-    blocks = 0
-    for page in PAGES:
-        if page.stem in ("own_study", "outlets"):  # run by tests of their own
-            continue
-        if page.stem == "repair":
-            for prefix, data in (("held_out_", names["test"]), ("", names["train"])):
-                names[f"{prefix}images"] = data.images[:256]
-                names[f"{prefix}labels"] = data.labels[:256]
-            names["model"].save("dense.keras")
-        begun = values_of(names)
-        for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-            code, values = compile(block, page.name, "exec"), values_of(names)
-            names = names if set(code.co_names) & (values.keys() - begun.keys()) else values
-            exec(code, names)
-            for test in [names[name] for name in names if name.startswith("test_")]:
-                test()  # a reader's pytest calls it
-            blocks += 1
-    assert blocks == 10
-    of_own_loop = tfaudit.open_store("runs/sgd")
-    assert of_own_loop.predictions(of_own_loop.variants[1]).accuracy().shape == (5,)
-    assert 0.5 < (names["member"].coef_ == 0).mean() < 0.9
-    assert (tmp_path / "pruned.keras").exists()
-    assert names["foggy"].shape == names["test"].images.shape
-    assert len(names["study"].conditions) == 15
-    for model, sparsity in ((keras.models.load_model("pruned.keras"), 0.9), (names["model"], 0.95)):
-        kernels = tfaudit.sparsity(model).set_index("kernel")
-        assert kernels.loc["total: kernels", "sparsity"] == pytest.approx(sparsity, abs=0.01)
+@pytest.mark.parametrize("names", ["repair"], indirect=True)
+def test_the_page_on_repair_runs(names):
+    assert sparsity_of(names["model"]) == pytest.approx(0.95, abs=0.01)
+    assert set(names["layers"]["layer"]) == {"conv", "logits"}
+    assert names["content"][4:8] == b"TFL3"
+    assert names["search"].outcome in {"pass", "cannot judge"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["shipping"], indirect=True)
+def test_the_page_on_shipping_runs(names):
     assert names["classes"].shape == (600, 5)
     assert (names["classes"][:, 0] == names["test"].labels).mean() > 0.8
+    assert set(names["pairs"]) == {"int8"}
+    assert sparsity_of(keras.models.load_model("pruned.keras")) == pytest.approx(0.5, abs=0.01)
 
 
-def values_of(names):
-    """A namespace without modules, classes and functions, which code must import."""
-    kinds = (inspect.ismodule, inspect.isclass, inspect.isroutine)
-    return {
-        name: value for name, value in names.items() if not any(is_one(value) for is_one in kinds)
-    }
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["predictions"], indirect=True)
+def test_the_page_on_predictions_runs(names):
+    store = tfaudit.open_store("runs/sgd")
+    assert store.predictions(store.variants[1]).accuracy().shape == (5,)
+    assert 0.5 < (names["member"].coef_ == 0).mean() < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["studies"], indirect=True)
+def test_the_page_on_studies_runs(names):
+    assert len(names["study"].conditions) == 15
+    assert names["foggy"].shape == names["test"].images.shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["own_study", "recipe_notes"], indirect=True)
+def test_files_of_studies_run(names):
+    assert names["study"].name in {"loop", "biases"}
+
+
+def test_the_loop_of_the_documentation_trains(tmp_path):
+    (tmp_path / "loop.py").write_text(blocks("own_study")[1])
+    fit = import_file("training", tmp_path / "loop.py").fit
+    digits = tfaudit.load_dataset("digits", "train")
+    train = SimpleNamespace(x=digits.images, y=digits.labels)
+    layers = [keras.layers.Rescaling(1 / 255), keras.layers.Flatten(), keras.layers.Dense(10)]
+    model = keras.Sequential([keras.Input((8, 8, 1)), *layers])
+    losses = fit(model, train, seed=0, callbacks=[])["loss"]
+    assert losses.iloc[-1] < losses.iloc[0] / 1.2
+
+
+def test_commands_of_the_documentation_are_understood():
+    """Options and arguments are those that the command has; nothing is run."""
+    commands = []
+    for page in PAGES:
+        text = page.read_text().replace("\\\n", " ")
+        commands += re.findall(r"^    (?:\S*/)?tfaudit (\w.*)$", text, re.MULTILINE)
+    for command in commands:
+        name, *arguments = shlex.split(command, comments=True)
+        get_command(app).get_command(None, name).make_context(name, arguments)
+    assert len(commands) > 30
+
+
+def test_every_page_with_python_is_run_by_a_test():
+    """Outlets have tests of their own."""
+    run = {"pruning", "repair", "shipping", "predictions", "studies", "own_study", "recipe_notes"}
+    assert {page.stem for page in PAGES if blocks(page.stem)} == run | {"outlets"}
+
+
+def test_python_stands_in_blocks_that_are_run():
+    """An indented block holds commands, figures or layouts."""
+    code = re.compile(r"^    (import \w+|from \w+ import|def |\w+ = |\w+\.\w+\()", re.MULTILINE)
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        assert not code.findall(text), page.name
 
 
 def test_ci_runs_the_readmes_test_command():

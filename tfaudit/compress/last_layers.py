@@ -54,7 +54,7 @@ def kept_layers(
     >>> [list(kept_layers(model, names)) for names in ("last", ["logits"])]
     [['last'], ['logits']]
     """
-    if names == LAST:
+    if isinstance(names, str) and names == LAST:  # comparing a column gives no truth
         return {LAST: last_layers(model, output)}
     kept = layers_by_name(model, names, "keep_float")
     return {name: [layer] for name, layer in kept.items()}
