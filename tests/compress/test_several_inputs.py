@@ -213,6 +213,10 @@ def test_recurrent_layers_are_converted_for_batches_of_one(layer):
         match=r"model: got the recurrent layers memory for kind 'int8', .* expected unroll=True",
     ):
         quantize(model, "int8", representative=tokens)
+    with pytest.raises(
+        InputError, match="model: got the embeddings .* for kind 'int16x8', .*'int8'"
+    ):
+        quantize(recurrent(layer, unroll=True), "int16x8", representative=tokens)
     content = quantize(recurrent(layer, unroll=True), "int8", representative=tokens)
     assert Flatbuffer(content).batch is None
     assert (predict(content, tokens).classes[:, 0] == expected.classes[:, 0]).mean() > 0.6

@@ -111,10 +111,36 @@ def test_an_activation_that_the_converter_knows_computes_integers(activation):
     assert_all_close(Flatbuffer(content)(IMAGES), aware.predict(IMAGES, verbose=0), atol=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("layer", "computed_in_float"),
+    [
+        (layers.Conv2DTranspose(6, 3, 2, padding="same", activation="relu"), set()),
+        (layers.LayerNormalization(), {"MEAN", "RSQRT", "MUL", "ADD"}),
+        (layers.GroupNormalization(3), {"MEAN", "RSQRT", "MUL", "ADD"}),
+    ],
+    ids=["transposed", "layer", "group"],
+)
+def test_normalisations_compute_in_float_between_integers(layer, computed_in_float):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((8, 8, 3))
+    x = layers.Conv2D(4, 3)(layer(layers.Conv2D(6, 3)(inputs)))
+    x = layers.Dense(10, activation="softmax")(layers.GlobalAveragePooling2D()(x))
+    aware = compiled(quantization_aware(keras.Model(inputs, x), momentum=0.5))
+    aware.fit(IMAGES, LABELS, epochs=3, verbose=0)
+    content = quantize(aware, "int8")
+    computing = [(kind, dtype) for kind, dtype, _ in operators(content) if dtype == np.float32]
+    assert computed_in_float <= {kind for kind, _ in computing}
+    assert bool(computed_in_float) == (len(computing) > 1)  # the last one makes the scores
+    convolutions = [np.dtype(dtype).kind for kind, dtype, _ in operators(content) if "CONV" in kind]
+    assert set(convolutions) == {"i"}
+    assert_all_close(Flatbuffer(content)(IMAGES), aware.predict(IMAGES, verbose=0), atol=0.02)
+
+
 def test_weights_are_rounded_as_numpy_rounds_them():
     weights = RNG.normal(size=(3, 3, 4, 2)).astype(np.float32)
     weights[..., 1, 0] = weights[0, 0, 0] = 0
-    for channels in ((-1,), (2, 3), (0,)):
+    for channels in ((-1,), (2, 3), (0,), (-2,)):
         others = tuple(axis for axis in range(4) if axis not in [c % 4 for c in channels])
         scale = np.maximum(np.abs(weights).max(others, keepdims=True), 1e-8) / 127
         rounded = fake_quantized_weights(weights, channels).numpy()

@@ -43,8 +43,8 @@ TOLERANCE = 1e-3
 AWARE = "int8"
 """Kind that quantization-aware models are converted to."""
 
-AWARE_TOLERANCE = 0.1
-"""Tolerance for the int8 flatbuffer of a quantization-aware model, whose integers may differ by a step or two."""
+AWARE_TOLERANCE = 0.2
+"""Tolerance for the int8 flatbuffer of a quantization-aware model: steps of integers add up, to .15 in MobileNetV3."""
 
 
 class ConversionError(RuntimeError):
@@ -432,7 +432,7 @@ def _noise(forward: KerasForward) -> list[np.ndarray]:
 
 
 def check_layers(model: keras.Model, kind: str) -> None:
-    """Raise an `InputError` for layers that cannot be converted: text layers, and recurrent ones to integers."""
+    """Raise an `InputError` for layers that cannot be converted: text layers, and some to integers."""
     layers = layers_in(model)
     text = (keras.layers.TextVectorization, keras.layers.StringLookup)
     if found := [layer.name for layer in layers if isinstance(layer, text)]:
@@ -443,6 +443,10 @@ def check_layers(model: keras.Model, kind: str) -> None:
     if loops and KINDS[kind].calibrated:
         got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
         raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
+    tables = [layer.name for layer in layers if isinstance(layer, keras.layers.Embedding)]
+    if tables and kind == "int16x8":
+        got = f"the embeddings {listed(tables)} for kind {kind!r}, whose tokens TensorFlow Lite cannot calibrate"
+        raise InputError("model", got, "kind 'int8' or 'dynamic_range'")
 
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:

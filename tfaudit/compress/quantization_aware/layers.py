@@ -32,7 +32,10 @@ def contracted_axes(layer: Any) -> int:
     return count if same and (layer.bias_axes or added) == added else 0
 
 
-WEIGHTED = layer_kinds("Dense", "EinsumDense", "Conv{}D", "DepthwiseConv{}D", dimensions=(1, 2))
+WEIGHTED = (
+    *layer_kinds("Dense", "EinsumDense", "Conv{}D", "DepthwiseConv{}D", dimensions=(1, 2)),
+    keras.layers.Conv2DTranspose,
+)
 """Layers whose kernel is fake-quantized. A SeparableConv is split into two of them."""
 
 
@@ -45,6 +48,8 @@ def kernel_channels(layer: Any) -> tuple[int, ...]:
     """
     if isinstance(layer, keras.layers.EinsumDense):
         return tuple(range(contracted_axes(layer), len(layer.kernel.shape)))
+    if isinstance(layer, keras.layers.Conv2DTranspose):
+        return (-2,)
     # In a depthwise convolution, the channels of the input and the filters for each.
     return (-2, -1) if isinstance(layer, DEPTHWISE) else (-1,)
 

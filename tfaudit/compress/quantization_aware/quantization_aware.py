@@ -58,13 +58,19 @@ PREPROCESSING = layer_kinds("Rescaling", "Normalization")
 OWN_RANGE = (*layer_kinds("GlobalAveragePooling{}D", dimensions=(1, 2)), *PREPROCESSING)
 """Layers without weights to round whose output has another range than their input."""
 
+FLOAT_INSIDE = layer_kinds("LayerNormalization", "GroupNormalization", dimensions=(1,))
+"""Layers that compute in float between an int8 input and an int8 output: variances have too few steps in int8."""
+
 KINDS = {
     L.InputLayer: "input",
     **dict.fromkeys(SAME_RANGE, "same range"),
-    **dict.fromkeys(OWN_RANGE, "own range"),
+    **dict.fromkeys((*OWN_RANGE, *FLOAT_INSIDE), "own range"),
     **dict.fromkeys((L.Add, L.Subtract, L.Multiply), "sum"),
 }
 """Kinds of rounding of layers, for layers that are always rounded in the same way."""
+
+OWN_LAYERS = {"LayerScale": "own range", "StochasticDepth": "same range"}
+"""Kinds of rounding of layers of `keras.applications`, which has no public names for them."""
 
 OPERATIONS = {
     **dict.fromkeys(("Add", "Subtract", "Multiply"), "sum"),
@@ -101,9 +107,10 @@ def quantization_aware(
     BatchNormalization and ReLU that are fused with it. Zeros of weights stay exactly zero, so pruning callbacks such as
     `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros in the int8 file.
 
-    Rounding covers convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense,
-    BatchNormalization, sums, products, pooling, common activations (also GELU and hard swish), layers that only move
-    values, and a Concatenate of tensors that no other layer takes. Nested models are rewritten too.
+    Rounding covers convolutions (one and two dimensions, depthwise and separable, and Conv2DTranspose), Dense,
+    EinsumDense, BatchNormalization, sums, products, pooling, common activations (also GELU and hard swish), layers that
+    only move values, and a Concatenate of tensors that no other layer takes. LayerNormalization and GroupNormalization
+    take and return int8 values and compute in float. Nested models are rewritten too.
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
@@ -196,7 +203,7 @@ def _kind(operation: Any) -> str | None:
     if kind in (L.ReLU, L.LeakyReLU, L.Softmax, L.Activation):
         return ACTIVATIONS.get(_activation(operation))
     if isinstance(operation, L.Layer):
-        return KINDS.get(kind)
+        return KINDS.get(kind, OWN_LAYERS.get(kind.__name__))
     return OPERATIONS.get(kind.__name__, ACTIVATIONS.get(kind.__name__.lower()))
 
 
