@@ -13,6 +13,7 @@ import typer.main
 import tfaudit.cli
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS
 
@@ -24,7 +25,7 @@ NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
 def write(folder: Path) -> None:
     """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
     pages = {"sections.md": sections_page(), "columns.md": columns_page()}
-    pages |= {"cli.md": command_line_page(), "papers.md": papers_page()}
+    pages |= {"cli.md": command_line_page(), "papers.md": papers_page(), "limits.md": limits_page()}
     pages |= {f"{space}.rst": namespace_page(space) for space in NAMESPACES}
     folder.mkdir(exist_ok=True)
     for name, text in pages.items():
@@ -58,6 +59,28 @@ def columns_page() -> str:
             rows.append(f"| {', '.join(plain)} | |")
         parts += [f"### {title}", "", "| column | what it says |", "|---|---|", *rows, ""]
     return "\n".join(parts)
+
+
+def limits_page() -> str:
+    """Return a table of the limits of a gate: flag, key in TOML, meaning."""
+    rows = [
+        f"| `{flag_of(name)}` | `{name}` | {_cell(quantity.description)} | {quantity.allowed} |"
+        for name, quantity in QUANTITIES.items()
+    ]
+    text = """# Limits of the gate
+
+The limits of `tfaudit gate` and `tfaudit compress` are flags, or keys of the table `[gate]` of the TOML file that
+`--gate` names; flags override keys. In Python they are the arguments of `tfaudit.Limits`.
+
+    [gate]
+    overall_drop_pp = 1
+    worst_class_drop_pp = 5
+    size_bytes = 500000
+
+`min_baseline_accuracy` (`--min-baseline-accuracy`) is no limit: nothing is judged if the baseline is less accurate.
+"""
+    head = ["| flag | key in TOML | limit on | allowed |", "|---|---|---|---|"]
+    return "\n".join([text, *head, *rows, ""])
 
 
 def command_line_page() -> str:

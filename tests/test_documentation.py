@@ -13,6 +13,7 @@ import pytest
 
 import tfaudit
 from tfaudit.audits.gate.checks import OUTCOMES
+from tfaudit.audits.gate.limits import QUANTITIES
 from tfaudit.outlets.columns import COLUMNS, PARTS
 from tfaudit.outlets.references import SOURCES
 
@@ -109,6 +110,8 @@ def test_every_column_command_recipe_and_name_has_a_place():
     assert all(f"### {part}" in shown for part in PARTS)
     assert sum(map(len, PARTS.values())) == len(COLUMNS)  # no column in two parts
     assert all(pages._cell(column.title) in shown for column in COLUMNS.values())
+    limits = pages.limits_page()
+    assert all(f"| `{name}` |" in limits for name in QUANTITIES)
     commands = pages.command_line_page()
     for name in ("audit", "gate", "run"):
         assert f"## `tfaudit {name}`" in commands

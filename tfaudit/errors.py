@@ -51,6 +51,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "streamlit": "viewer",
         "cv2": "corruptions",
         "ray": "ray",
+        "ethosu": "ethos",
     }
 )
 """The extra of this package that brings a library, by the library's module."""

@@ -23,7 +23,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.gate import EXIT_CODES
-from tfaudit.audits.gate.limits import FLAGS, QUANTITIES, SIZES, Limits
+from tfaudit.audits.gate.limits import DEVICE, FLAGS, QUANTITIES, SIZES, Limits
 from tfaudit.audits.operating_points.operating_points import GATE
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
@@ -159,9 +159,12 @@ def drawn_limits(rng, store):
         "intensification": rng.uniform(1, 2),
         "size_bytes": rng.uniform(1e6, 4e6),
         "size_ratio": rng.uniform(0.2, 1),
+        "latency_ms": 0.0,
+        "sram_kb": 0.0,
+        "flash_kb": 0.0,
     }
     assert set(drawn) == set(QUANTITIES)
-    unknown = set() if store.study.conditions else {"corruption_drop_pp"}
+    unknown = {*DEVICE} if store.study.conditions else {*DEVICE, "corruption_drop_pp"}
     if store.record("dense", 0).get("bytes") is None:
         unknown |= set(SIZES)
     kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import option
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,10 @@ def cost(
     ],
     repeats: Annotated[int, option("Rounds of the latency measurement; 0 skips it.")] = 30,
     threads: Annotated[int, option("Threads of LiteRT.")] = 1,
+    ethos: Annotated[
+        str | None,
+        option("Also print what the files need on an Arm Ethos-U, such as ethos-u55-256."),
+    ] = None,
 ) -> None:
     """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.
 
@@ -46,7 +50,11 @@ def cost(
     models = _of_study(store) if store else files
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
-    out.print(_table(table, store.study.titles if store else {name: name for name in files}))
+    titles = store.study.titles if store else {name: name for name in files}
+    out.print(_table(table, titles))
+    if ethos is not None:
+        flatbuffers = {name: path for name, path in models.items() if path.suffix == ".tflite"}
+        out.print(_ethos_table(flatbuffers, titles, ethos))
     if store:
         with disk_errors(store.directory):
             store.save_table("costs", table)
@@ -92,4 +100,28 @@ def _table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
     for row in costs.to_dict("records"):
         cells = [column.text(row[name]) for name, column in columns.items()]
         table.add_row(titles[row["variant"]], *cells)
+    return table
+
+
+def _ethos_table(files: Mapping[str, Path], titles: Mapping[str, str], accelerator: str) -> Table:
+    """Return what TensorFlow Lite files need on an Arm Ethos-U; Keras models have no such figures."""
+    from tfaudit.compress.litert.ethos import ethos_cost
+    from tfaudit.outlets.columns import Column
+    from tfaudit.outlets.terminal_tables import table_of_figures
+
+    require(len(files) > 0, "ethos", "no .tflite file", "one or more")
+    columns = {
+        "sram_kb": Column("SRAM\nKiB", ",.2f"),
+        "dram_kb": Column("DRAM\nKiB", ",.2f"),
+        "flash_kb": Column("flash\nKiB", ",.2f"),
+        "npu_share": Column("on the\nNPU, %", ",.3g", scale=100),
+        "cycles": Column("cycles", ",.0f"),
+        "ms": Column("ms", ",.3g"),
+    }
+    headings = [column.heading for column in columns.values()]
+    table = table_of_figures([accelerator, *headings], least=18, pad_edge=False)
+    for name, file in files.items():
+        (row,) = ethos_cost(file, accelerator=accelerator).frame().to_dict("records")
+        cells = [column.text(row[key]) for key, column in columns.items()]
+        table.add_row(titles[name], *cells)
     return table

@@ -35,7 +35,7 @@ LimitFlags = Annotated[
         float,
         {
             **{
-                flag: option(QUANTITIES[name].description, panel=_PANEL)
+                flag: option(f"{QUANTITIES[name].description} In TOML: {name}.", panel=_PANEL)
                 for name, flag in FLAGS.items()
             },
             "min_baseline_accuracy": option(

@@ -26,6 +26,7 @@ class GatedModel:
         compressed: predictions of the compressed one on the same examples.
         sizes: bytes of the two model files, means over members, NaN where a study does not know them; None for
             predictions.
+        file: file of the compressed model; None for predictions and studies.
         paired: whether compressed members are made from the baseline's members of the same names.
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
@@ -36,6 +37,7 @@ class GatedModel:
     baseline: Predictions
     compressed: Predictions
     sizes: tuple[float, float] | None = None
+    file: Path | None = None
     paired: bool = False
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -44,11 +46,14 @@ class GatedModel:
 
     def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
         """Return the verdict; `looks` are `alpha`, `looks` and `look`, as in `tfaudit.gate`."""
+        from tfaudit.compress.device_needs import device_needs
+
         verdict = gate(
             self.baseline,
             self.compressed,
             limits,
             sizes=self.sizes,
+            needs=device_needs(self.file, limits),
             paired=self.paired,
             corrupted=self.corrupted,
             **looks,
@@ -149,8 +154,9 @@ def from_models(
             models.baseline,
             predictions,
             (size, models.sizes[name]),
+            path,
             notes=models.notes,
             examples_are=models.examples_are,
         )
-        for name, predictions in models.compressed.items()
+        for (name, predictions), path in zip(models.compressed.items(), paths, strict=True)
     }

@@ -13,7 +13,7 @@
   per layer (`QuantizationSensitivity`).
 - Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
 - Costs: `cost` measures size, operations and latency of one model (`Cost`), and `measure_variants` of several models;
-  `counts` only counts, and `latencies` only times.
+  `counts` only counts, and `latencies` only times; `ethos_cost` says what a file needs on an Arm Ethos-U (`EthosCost`).
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
@@ -49,5 +49,7 @@ lazy_names(
         "cost": "cost",
         "Cost": "cost",
         "measure_variants": "cost",
+        "ethos_cost": "litert.ethos",
+        "EthosCost": "litert.ethos",
     },
 )

@@ -11,6 +11,7 @@ from tfaudit.audits.classes.classes import MARGIN_PP
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import errors_naming, weight_bytes
@@ -164,7 +165,11 @@ def gate_models(
     for name, own in after.items():
         own_size = _size(compressed[name])
         sizes = None if size is None or own_size is None else (size, own_size)
-        verdicts[name] = gate(before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes)
+        content: Any = None if own_size is None else compressed[name]
+        needs = device_needs(content, limits)
+        verdicts[name] = gate(
+            before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes, needs=needs
+        )
     return verdicts
 
 

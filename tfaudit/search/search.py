@@ -19,6 +19,7 @@ from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
+from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
@@ -394,7 +395,9 @@ class _Search:
         return measure(*self.judged_pair(key), alpha=alpha)
 
     def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
-        return judge(measured, self._settings.limits, (self._baseline_bytes, len(content)))
+        limits = self._settings.limits
+        sizes = self._baseline_bytes, len(content)
+        return judge(measured, limits, sizes, device_needs(content, limits))
 
     def _level(self, verdict: Verdict) -> list[str]:
         """Say why a verdict is at half of alpha, if it is."""

@@ -23,7 +23,15 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.two_way import group_changes
 
-EVERY = dataclasses.replace(LIMITS, corruption_drop_pp=2, size_bytes=1000, size_ratio=0.5)
+EVERY = dataclasses.replace(
+    LIMITS,
+    corruption_drop_pp=2,
+    size_bytes=1000,
+    size_ratio=0.5,
+    latency_ms=2,
+    sram_kb=64,
+    flash_kb=32,
+)
 
 
 def pair(*classes, names=None):
@@ -420,7 +428,7 @@ def test_summary_is_plain():
     before, after = pair((100, 4, 1))
     counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()
     assert json.loads(json.dumps(counts, allow_nan=False)) == counts
-    assert len(counts["checks"]) == 10
+    assert len(counts["checks"]) == len(QUANTITIES)
     assert counts["classes"][1]["drop_pp"] is None
     assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -61,12 +62,14 @@ class Checks:
     """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
     Every field of `Limits` has a method of the same name, which takes the limit and returns a `Check`. `sizes` are the
-    bytes of the baseline's file and of the compressed model's file.
+    bytes of the baseline's file and of the compressed model's file; `needs` is what the compressed model's
+    file takes on a device, by limit.
     """
 
     measurements: Measurements
     limits: Limits
     sizes: tuple[float, float] | None = None
+    needs: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def all(self) -> tuple[Check, ...]:
         """Return one check per limit that is set."""
@@ -255,6 +258,23 @@ class Checks:
         ratio = compressed / baseline
         sentence = f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
         return _exact("size_ratio", ratio, limit, sentence)
+
+    def latency_ms(self, limit: float) -> Check:
+        """Check the time that the compressed model's file takes on this machine."""
+        return self._needed("latency_ms", limit)
+
+    def sram_kb(self, limit: float) -> Check:
+        """Check the SRAM that the compressed model's file takes on an NPU."""
+        return self._needed("sram_kb", limit)
+
+    def flash_kb(self, limit: float) -> Check:
+        """Check the flash that the compressed model's file takes on an NPU."""
+        return self._needed("flash_kb", limit)
+
+    def _needed(self, name: str, limit: float) -> Check:
+        needed, quantity = self.needs.get(name, float("nan")), QUANTITIES[name]
+        sentence = f"The {quantity.title} is {quantity.text(needed)}, limit {quantity.text(limit)}."
+        return _exact(name, needed, limit, sentence)
 
     @property
     def _level(self) -> str:

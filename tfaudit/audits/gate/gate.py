@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -174,6 +175,7 @@ def gate(
     looks: int = 1,
     look: int | None = None,
     sizes: tuple[float, float] | None = None,
+    needs: Mapping[str, float] = MappingProxyType({}),
     paired: bool | None = None,
     corrupted: Corrupted | None = None,
 ) -> Verdict:
@@ -217,6 +219,8 @@ def gate(
             then has a level of its own, as `tfaudit.stats.level_of_look` says, so that all together err at level alpha.
         look: number of this look, from 1; by default it is not counted.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
+        needs: what the compressed model's file takes on a device, by name of the limit: `latency_ms`, `sram_kb`,
+            `flash_kb`; a limit of what is not known cannot be judged.
         paired: whether each compressed member of a population is made from the baseline's member of the same name, as
             quantized members are; by default as `compressed.parents` says.
         corrupted: predictions of both under corruption, two mappings by corruption and severity as for
@@ -241,7 +245,7 @@ def gate(
     measured = measure(baseline, compressed, paired=paired, alpha=level)
     if corrupted is not None and limits.corruption_drop_pp is not None:
         measured = measured.with_corruptions(corrupted, paired=paired)
-    verdict = judge(measured, limits, sizes)
+    verdict = judge(measured, limits, sizes, needs)
     if looks == 1:
         return verdict
     return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))
@@ -260,7 +264,10 @@ def _looks_in_words(alpha: float, looks: int, look: int | None) -> str:
 
 
 def judge(
-    measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None
+    measurements: Measurements,
+    limits: Limits,
+    sizes: tuple[float, float] | None = None,
+    needs: Mapping[str, float] = MappingProxyType({}),
 ) -> Verdict:
     """Return the verdict on measurements; see `gate` for the rules.
 
@@ -268,12 +275,13 @@ def judge(
         measurements: result of `measure`.
         limits: limits to check.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
+        needs: what the compressed model's file takes on a device, by name of the limit.
 
     Raises:
         InputError: a limit of size without sizes.
     """
     limits = limits.for_classes(len(measurements.classes.names))
-    checks = Checks(measurements, limits, sizes)
+    checks = Checks(measurements, limits, sizes, needs)
     broken = checks.broken_baseline()
     classes = checks.class_frame()
     return Verdict(

@@ -46,6 +46,8 @@ _POINTS = Quantity(
 _SHARE = Quantity(number_format="{:.2f} %", scale=100.0, maximum=1.0, allowed="a share in [0, 1]")
 _SHARE_OF_CLASSES = dataclasses.replace(_SHARE, number_format="{:.1f} %")
 
+_KIB = Quantity(number_format="{:,.2f} KiB", allowed="a number of KiB, 0 or more")
+
 MANY_CLASSES = 50
 """Number of classes from which on the default limits are about their share, not about the worst."""
 
@@ -134,6 +136,17 @@ class Limits:
         "Bytes of the compressed model's file divided by the baseline's.",
         "size on disk against baseline",
         Quantity(number_format="{:.1f} %", scale=100.0, allowed="compressed / baseline, 0 or more"),
+    )
+    latency_ms: float | None = _limit(
+        "Milliseconds of one inference in LiteRT on one core of this machine, median.",
+        "latency",
+        Quantity(number_format="{:,.3g} ms", allowed="milliseconds, 0 or more"),
+    )
+    sram_kb: float | None = _limit(
+        "SRAM that the file takes on an Arm Ethos-U, KiB, as Vela says.", "SRAM of the NPU", _KIB
+    )
+    flash_kb: float | None = _limit(
+        "Flash that the file takes on an Arm Ethos-U, KiB, as Vela says.", "flash of the NPU", _KIB
     )
 
     min_baseline_accuracy: float | None = None
@@ -229,8 +242,14 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The quantity of each limit, by name."""
 
-SIZES = ("size_bytes", "size_ratio")
-"""Limits on the size of the file, which predictions have no part in."""
+NPU = frozenset({"sram_kb", "flash_kb"})
+"""Limits on the memory of an NPU."""
+
+DEVICE = NPU | {"latency_ms"}
+"""Limits on what a file takes on a device, which is measured if it is limited."""
+
+SIZES = ("size_bytes", "size_ratio", *sorted(DEVICE))
+"""Limits on the file itself, which predictions have no part in."""
 
 DEFAULT_LIMITS = Limits()
 """The limits if the user sets none; they depend on the number of classes."""

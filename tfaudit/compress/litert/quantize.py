@@ -443,9 +443,10 @@ def check_layers(model: keras.Model, kind: str) -> None:
     if loops and KINDS[kind].calibrated:
         got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
         raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
-    tables = [layer.name for layer in layers if isinstance(layer, keras.layers.Embedding)]
-    if tables and kind == "int16x8":
-        got = f"the embeddings {listed(tables)} for kind {kind!r}, whose tokens TensorFlow Lite cannot calibrate"
+    eight_bits = (keras.layers.Embedding, keras.layers.LayerNormalization)
+    found = [layer.name for layer in layers if isinstance(layer, eight_bits)]
+    if found and kind == "int16x8":
+        got = f"the embeddings or normalisations {listed(found)} for kind {kind!r}, which LiteRT cannot run"
         raise InputError("model", got, "kind 'int8' or 'dynamic_range'")
 
 
