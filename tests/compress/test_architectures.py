@@ -1,0 +1,19 @@
+"""Today's architectures through pruning, quantization-aware training and every kind of file."""
+
+import numpy as np
+import pytest
+
+from benchmarks.architectures import NETS, accuracies
+from tests.builders.nightly import first_and_nightly
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", first_and_nightly(sorted(NETS, key=lambda name: name != "LSTM")))
+def test_no_step_costs_an_architecture_more_than_a_few_points(name):
+    figures = accuracies(name)
+    assert figures["Keras"] > 80
+    refused = {kind for kind, figure in figures.items() if np.isnan(figure)}
+    assert refused == (set() if name in ("LSTM", "MobileNetV3") else {"int16x8"})
+    assert all(figure > figures["Keras"] - 3 for figure in figures.values() if figure == figure)
