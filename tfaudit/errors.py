@@ -52,6 +52,8 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "cv2": "corruptions",
         "ray": "ray",
         "ethosu": "ethos",
+        "jax": "jax",
+        "litert_converter": "jax",
     }
 )
 """The extra of this package that brings a library, by the library's module."""

@@ -10,7 +10,7 @@
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
   `quantization_aware` copies a model for training towards int8; `quantization_sensitivity` measures the cost of int8
-  per layer (`QuantizationSensitivity`).
+  per layer (`QuantizationSensitivity`). `as_flatbuffer` makes a float32 file, on JAX without TensorFlow.
 - Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
 - Costs: `cost` measures size, operations and latency of one model (`Cost`), and `measure_variants` of several models;
   `counts` only counts, and `latencies` only times; `ethos_cost` says what a file needs on an Arm Ethos-U (`EthosCost`).
@@ -39,6 +39,7 @@ lazy_names(
         "quantization_sensitivity": "sensitivity",
         "QuantizationSensitivity": "sensitivity",
         "ConversionError": "litert.quantize",
+        "as_flatbuffer": "litert.conversion",
         "predict": "litert.inference",
         "latencies": "litert.latency",
         "counts": "counts",

@@ -13,11 +13,11 @@ import pandas as pd
 
 from tfaudit.audits.result import Result
 from tfaudit.compress.counts import Counts, counts
+from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.latency import (
     BATCHES,
     COLUMNS,
     REPEATS,
-    as_flatbuffer,
     latencies,
 )
 from tfaudit.compress.model_files import open_model

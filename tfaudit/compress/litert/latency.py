@@ -5,15 +5,15 @@ from __future__ import annotations
 import timeit
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
+from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
-from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require, require_whole
@@ -100,21 +100,6 @@ def latencies(
         times = pd.DataFrame(_times(runs, repeats, draws) * 1e3, columns=list(contents))
         tables.append(_table(times).assign(batch=batch, repeats=repeats, threads=threads))
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
-
-
-def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
-    """Return a flatbuffer itself, or the float32 flatbuffer that `quantize` makes of a Keras model."""
-    opened = open_model(model)
-    if isinstance(opened, bytes):
-        return opened
-    from tfaudit.compress.litert.quantize import quantize
-
-    try:
-        return quantize(opened, "float32", representative=images)
-    except InputError as error:
-        if error.argument == "representative":
-            raise InputError("images", error.got, error.expected) from None
-        raise
 
 
 def _ready(

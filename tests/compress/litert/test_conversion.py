@@ -1,0 +1,103 @@
+"""The two routes to a float32 flatbuffer: TensorFlow Lite, and StableHLO in an environment without TensorFlow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+from tfaudit.compress.litert.conversion import as_flatbuffer
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_tensorflow_lite_is_the_route_of_keras_on_tensorflow():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    x = np.random.default_rng(0).random((3, 4), "f4")
+    found = Flatbuffer(as_flatbuffer(model))(x)
+    np.testing.assert_allclose(found, model.predict(x, verbose=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("module", ["jax", "litert_converter"])
+def test_a_missing_library_of_the_jax_route_is_one_line(module, monkeypatch):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    monkeypatch.setitem(sys.modules, "jax" if module == "jax" else "litert_converter", None)
+    if module == "litert_converter":  # the first import succeeds
+        for name in ("jax", "jax.export"):
+            monkeypatch.setitem(sys.modules, name, type(sys)(name))
+        sys.modules["jax"].export = sys.modules["jax.export"]
+    with pytest.raises(InputError, match=rf"no installed {module}, .*pip install 'tfaudit\[jax\]'"):
+        as_flatbuffer(model)
+
+
+ON_JAX = """
+import sys
+import keras
+import numpy as np
+from keras import layers as L
+from tfaudit.compress import as_flatbuffer
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.errors import InputError
+
+def images():
+    i = L.Input((16, 16, 3))
+    x = L.BatchNormalization()(L.DepthwiseConv2D(3, padding="same")(i))
+    x = L.GlobalAveragePooling2D()(L.Conv2D(8, 3, 2, activation="relu6")(L.MaxPooling2D()(x)))
+    return keras.Model(i, L.Dense(4, activation="softmax")(x))
+
+def attention():
+    i = L.Input((8, 16))
+    x = L.LayerNormalization()(i)
+    x = L.Dense(16, activation="gelu")(x + L.MultiHeadAttention(2, 8)(x, x))
+    return keras.Model(i, L.Dense(4)(L.GlobalAveragePooling1D()(x)))
+
+def both():
+    tokens, row = L.Input((6,), dtype="int32", name="tokens"), L.Input((3,), name="row")
+    x = L.Concatenate()([L.Flatten()(L.Embedding(9, 4)(tokens)), row])
+    return keras.Model({"tokens": tokens, "row": row}, {"a": L.Dense(2, name="a")(x), "b": L.Dense(3, name="b")(x)})
+
+draws = np.random.default_rng(1)
+for build in (images, attention, both):
+    model = build()
+    network = Flatbuffer(as_flatbuffer(model))
+    x = {s.name: draws.integers(0, 9, (5, *s.shape[1:])).astype(s.dtype) for s in model.inputs}
+    x = x if len(x) > 1 else next(iter(x.values()))
+    expected, found = model.predict(x, verbose=0), network.all_outputs(x)
+    if not isinstance(expected, dict):
+        expected, found = {"": expected}, {"": next(iter(found.values()))}
+    print(build.__name__, max(np.abs(expected[name] - found[name]).max() for name in expected))
+try:
+    as_flatbuffer(keras.Sequential([L.Input((8, 4)), L.LSTM(3)]))
+except InputError as error:
+    print(error)
+print("tensorflow" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_stablehlo_is_the_route_of_keras_on_jax_without_tensorflow(tmp_path):
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, tmp_path / "jax"], check=True)
+    install = [*uv, "pip", "install", "--python", tmp_path / "jax", "-r", ROOT / "pyproject.toml"]
+    subprocess.run([*install, "--extra", "jax"], check=True)
+    done = subprocess.run(
+        [tmp_path / "jax/bin/python", "-c", ON_JAX],
+        env={**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *converted, refused, has_tensorflow = done.stdout.splitlines()
+    differences = dict(line.split() for line in converted)
+    assert set(differences) == {"images", "attention", "both"}
+    assert max(map(float, differences.values())) < 1e-5
+    assert refused.startswith("model: got 'sequential', which litert-converter cannot convert")
+    assert has_tensorflow == "False"

@@ -1,0 +1,57 @@
+"""Conversion of Keras models to float32 flatbuffers: by TensorFlow Lite, or on JAX by way of StableHLO."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfaudit.compress.model_files import open_model
+from tfaudit.compress.model_inputs import Inputs
+from tfaudit.errors import InputError, missing_extra
+
+if TYPE_CHECKING:
+    import keras
+
+
+def as_flatbuffer(model: keras.Model | bytes | str | Path, images: Inputs | None = None) -> bytes:
+    """Return a flatbuffer itself, or the float32 flatbuffer of a Keras model, which is compared with Keras.
+
+    If Keras runs on JAX, a model is converted without TensorFlow, by way of StableHLO (extra `jax`); otherwise by
+    TensorFlow Lite, as `quantize` does.
+
+    Args:
+        model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file, which is
+            loaded with TensorFlow.
+        images: inputs on which both are compared; by default seeded pixels or tokens. On JAX they are always drawn.
+
+    Raises:
+        InputError: the model cannot be converted or used, or a library of the route is not installed.
+        ConversionError: TensorFlow Lite cannot convert the model.
+
+    >>> import keras
+    >>> as_flatbuffer(keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]))[4:8]
+    b'TFL3'
+    """
+    if not isinstance(model, bytes | bytearray | memoryview | str | Path) and _on_jax():
+        try:
+            from tfaudit.compress.litert.stablehlo import stablehlo_flatbuffer
+        except ImportError as error:
+            raise missing_extra(error, "as_flatbuffer") or error from None
+        return stablehlo_flatbuffer(model)
+    opened = open_model(model)
+    if isinstance(opened, bytes):
+        return opened
+    from tfaudit.compress.litert.quantize import quantize
+
+    try:
+        return quantize(opened, "float32", representative=images)
+    except InputError as error:
+        if error.argument == "representative":
+            raise InputError("images", error.got, error.expected) from None
+        raise
+
+
+def _on_jax() -> bool:
+    import keras
+
+    return bool(keras.backend.backend() == "jax")
