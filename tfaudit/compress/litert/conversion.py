@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
-from tfaudit.errors import InputError, missing_extra
+from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import keras
@@ -33,10 +33,8 @@ def as_flatbuffer(model: keras.Model | bytes | str | Path, images: Inputs | None
     b'TFL3'
     """
     if not isinstance(model, bytes | bytearray | memoryview | str | Path) and _on_jax():
-        try:
-            from tfaudit.compress.litert.stablehlo import stablehlo_flatbuffer
-        except ImportError as error:
-            raise missing_extra(error, "as_flatbuffer") or error from None
+        from tfaudit.compress.litert.stablehlo import stablehlo_flatbuffer
+
         return stablehlo_flatbuffer(model)
     opened = open_model(model)
     if isinstance(opened, bytes):

@@ -3,15 +3,11 @@
 import re
 from typing import Any
 
-import jax
 import keras
 import numpy as np
-from jax import export
-from litert_converter import converter_api_ext
-from litert_converter.mlir import ir, passmanager
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, missing_extra, one_line
 from tfaudit.runtime.captured_output import captured_output
 
 TOLERANCE = 1e-3
@@ -39,6 +35,8 @@ def stablehlo_flatbuffer(model: Any) -> bytes:
     try:
         with captured_output():
             content = _converted(_exported(model), names, outputs)
+    except ImportError as error:
+        raise missing_extra(error, "as_flatbuffer") or error from None
     except Exception as error:  # of JAX and MLIR, of many types
         got = f"{model.name!r}, which litert-converter cannot convert ({one_line(error)})"
         raise InputError("model", got, "a model without loops, or Keras on TensorFlow") from error
@@ -81,6 +79,9 @@ def _structured(model: Any, tensors: Any) -> Any:
 
 def _exported(model: Any) -> str:
     """Return the inference pass as StableHLO; every open side has a symbol, the batches of all inputs the same."""
+    import jax
+    from jax import export
+
     scope = export.SymbolicScope()
     shapes = []
     for number, source in enumerate(model.inputs):
@@ -96,6 +97,9 @@ def _exported(model: Any) -> str:
 
 def _converted(module: str, inputs: list[str], outputs: list[str]) -> bytes:
     """Return StableHLO as a flatbuffer whose signature has these names."""
+    from litert_converter import converter_api_ext
+    from litert_converter.mlir import ir, passmanager
+
     with ir.Context() as context, ir.Location.unknown():
         converter_api_ext.prepare_mlir_context(context)
         parsed = ir.Module.parse(module)
