@@ -166,7 +166,9 @@ class StudyAudit:
         descriptions = self._descriptions()
 
         def compute() -> StudyVerdict:
-            measured = {key: name and self.result(name, key) for key, name in measurable.items()}
+            measured = {
+                key: self.result(name, key) if name else None for key, name in measurable.items()
+            }
             verdict = study_verdict(
                 measured, descriptions, limits, baseline=BASELINE, missing=missing
             )

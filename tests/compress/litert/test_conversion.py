@@ -75,6 +75,8 @@ try:
     as_flatbuffer(keras.Sequential([L.Input((8, 4)), L.LSTM(3)]))
 except InputError as error:
     print(error)
+import litert_converter
+print(*[name for name in vars(litert_converter) if "convert" in name and not name.endswith("_ext")])
 print("tensorflow" in sys.modules)
 """
 
@@ -94,7 +96,10 @@ def test_stablehlo_is_the_route_of_keras_on_jax_without_tensorflow(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    *converted, refused, has_tensorflow = done.stdout.splitlines()
+    *converted, refused, public, has_tensorflow = done.stdout.splitlines()
+    assert (
+        not public
+    )  # a documented function would replace what `stablehlo` takes from converter_api_ext
     differences = dict(line.split() for line in converted)
     assert set(differences) == {"images", "attention", "both"}
     assert max(map(float, differences.values())) < 1e-5

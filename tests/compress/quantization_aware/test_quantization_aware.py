@@ -27,7 +27,10 @@ from tfaudit.compress.quantization_aware.layers import (
     UnfoldedNormalization,
     contracted_axes,
 )
-from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
+from tfaudit.compress.quantization_aware.quantization_aware import (
+    OWN_LAYERS,
+    quantization_aware,
+)
 from tfaudit.errors import InputError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -135,6 +138,10 @@ def test_normalisations_compute_in_float_between_integers(layer, computed_in_flo
     convolutions = [np.dtype(dtype).kind for kind, dtype, _ in operators(content) if "CONV" in kind]
     assert set(convolutions) == {"i"}
     assert_all_close(Flatbuffer(content)(IMAGES), aware.predict(IMAGES, verbose=0), atol=0.02)
+
+
+def test_keras_has_no_public_name_for_the_layers_that_are_known_by_name():
+    assert not [name for name in OWN_LAYERS if hasattr(layers, name)]
 
 
 def test_weights_are_rounded_as_numpy_rounds_them():
