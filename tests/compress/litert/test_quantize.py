@@ -297,3 +297,10 @@ def test_the_tolerance_has_room_for_rounding_only(model):
 def test_the_documentation_lists_every_kind():
     documentation = (Path(__file__).parents[3] / "docs" / "shipping.md").read_text()
     assert all(f"`{kind}`" in documentation for kind in module.KINDS)
+
+
+@pytest.mark.parametrize("kind", [layers.LayerNormalization, layers.UnitNormalization])
+def test_int16x8_refuses_normalisations_that_litert_does_not_run_correctly(kind, rng):
+    net = keras.Sequential([keras.Input((4,)), kind(name="normal"), layers.Dense(2)])
+    with pytest.raises(InputError, match="normalisations normal for kind 'int16x8'"):
+        quantize(net, "int16x8", representative=rng.random((8, 4), np.float32))

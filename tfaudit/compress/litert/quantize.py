@@ -47,6 +47,14 @@ AWARE_TOLERANCE = 0.2
 """Tolerance for the int8 flatbuffer of a quantization-aware model: steps of integers add up, to .15 in MobileNetV3."""
 
 
+_WRONG_IN_16_BITS = (
+    keras.layers.Embedding,  # tokens cannot be calibrated
+    keras.layers.LayerNormalization,  # has no kernel
+    keras.layers.UnitNormalization,  # runs, and gives other scores
+)
+"""Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly."""
+
+
 class ConversionError(RuntimeError):
     """TensorFlow Lite cannot convert the model, or the converted model gives different scores from Keras."""
 
@@ -443,8 +451,7 @@ def check_layers(model: keras.Model, kind: str) -> None:
     if loops and KINDS[kind].calibrated:
         got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
         raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
-    eight_bits = (keras.layers.Embedding, keras.layers.LayerNormalization)
-    found = [layer.name for layer in layers if isinstance(layer, eight_bits)]
+    found = [layer.name for layer in layers if isinstance(layer, _WRONG_IN_16_BITS)]
     if found and kind == "int16x8":
         got = f"the embeddings or normalisations {listed(found)} for kind {kind!r}, which LiteRT cannot run"
         raise InputError("model", got, "kind 'int8' or 'dynamic_range'")
