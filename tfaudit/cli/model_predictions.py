@@ -15,7 +15,8 @@ import numpy as np
 from tfaudit.analysis.stored_images import png_of
 from tfaudit.cli.console import out
 from tfaudit.cli.options import ImageOptions
-from tfaudit.compress.model_files import errors_naming, image_shape, read_model, weight_bytes
+from tfaudit.compress.keras_archive import weight_bytes
+from tfaudit.compress.model_files import errors_naming, image_shape, read_model
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.datasets.copies import digests, notes_on_copies
 from tfaudit.errors import InputError, require

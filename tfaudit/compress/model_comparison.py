@@ -13,8 +13,9 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.input_range import SEVERAL
+from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.model_files import errors_naming, weight_bytes
+from tfaudit.compress.model_files import errors_naming
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions

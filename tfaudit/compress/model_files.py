@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfaudit.compress.keras_archive import check_archive
 from tfaudit.errors import InputError, one_line
 from tfaudit.runtime.captured_output import start_tensorflow
 
@@ -53,6 +53,7 @@ def load_keras(path: Path) -> keras.Model:
 
     import tfaudit.compress.quantization_aware.layers  # noqa: F401 - registers its layers
 
+    check_archive(path)
     try:
         return keras.saving.load_model(path, compile=False)
     except Exception as error:  # Keras passes on exceptions of its layers, h5py, zipfile and json.
@@ -75,31 +76,6 @@ def errors_naming(model: str | Path) -> Iterator[None]:
         if not known or (isinstance(model, Path) and str(model) in str(error)):
             raise
         raise InputError(f"{model}: {error.argument}", error.got, error.expected) from None
-
-
-def weight_bytes(path: Path) -> tuple[int, int]:
-    """Return a model file's bytes without the optimizer's state, and the bytes of that state; 0 for a flatbuffer.
-
-    The optimizer of a compiled model adds a slot or two per weight to the `.keras` file, which nobody ships.
-    """
-    size = path.stat().st_size
-    state = 0
-    if path.suffix == ".keras":
-        import h5py
-
-        try:
-            with (
-                zipfile.ZipFile(path) as archive,
-                archive.open("model.weights.h5") as weights,
-                h5py.File(weights) as file,
-            ):
-                slots: list[Any] = []
-                if "optimizer" in file:
-                    file["optimizer"].visititems(lambda _, item: slots.append(item))
-                state = sum(int(slot.nbytes) for slot in slots if isinstance(slot, h5py.Dataset))
-        except (OSError, KeyError, zipfile.BadZipFile):
-            return size, 0  # a file with another layout counts in full
-    return size - state, state
 
 
 def _require_file(path: Path, *suffixes: str) -> None:

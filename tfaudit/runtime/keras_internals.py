@@ -3,6 +3,7 @@
 `tests/runtime/test_keras_internals.py` fails on the day a public name appears, or a private one moves.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,3 +72,19 @@ def step_counter(optimizer: Any) -> Any:
 def build_from(model: Any, batch: Any) -> None:
     """Build a model and its optimizer from the specification of a batch, as `fit` does before its first step."""
     model._symbolic_build(data_batch=batch)
+
+
+@contextlib.contextmanager
+def without_values() -> Iterator[None]:
+    """Give variables made inside a shape and no value, ever: a model can be built without memory for its weights."""
+    import keras
+    from keras.src.backend.common import global_state
+
+    waiting = "uninitialized_variables"
+    before = list(global_state.get_global_attribute(waiting) or [])
+    try:
+        with keras.StatelessScope(initialize_variables=False):
+            yield
+    finally:
+        # They would be given values at the end of the next scope, such as that of any symbolic call.
+        global_state.set_global_attribute(waiting, before)

@@ -20,11 +20,11 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.device_needs import device_needs
+from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
-from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError, listed, one_line, plural, require
