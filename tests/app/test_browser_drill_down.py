@@ -172,7 +172,6 @@ CHARTS = and_nightly(
             "corruptions",
         ),
         ("distortion", "chart-slopes", -1, "classes"),
-        ("distortion", "chart-slope-intervals", -1, "classes"),
         ("distortion?distortion=Accuracy+and+slope", "chart-accuracy-slope", -1, "classes"),
         ("groups?groups=Individuals", "chart-groups", 5, "exemplars"),
         ("groups?groups=Exemplars", "chart-attributes", 1, "exemplars"),

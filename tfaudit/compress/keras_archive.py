@@ -42,7 +42,7 @@ def check_archive(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             _check_parts(path, archive)
-            config = json.loads(archive.read("config.json"))
+            config = json.loads(archive.read("config.json"), object_hook=_not_compiled)
         held = sum(size for _, size in _arrays(path))
     except InputError:
         raise
@@ -83,6 +83,11 @@ def _arrays(path: Path) -> list[tuple[str, int]]:
                 with archive.open(part) as weights, h5py.File(weights) as file:
                     file.visititems(note)
     return arrays
+
+
+def _not_compiled(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a configuration without optimizer and losses, which `load_keras` does not make either."""
+    return {name: value for name, value in config.items() if name != "compile_config"}
 
 
 def _check_parts(path: Path, archive: zipfile.ZipFile) -> None:
