@@ -23,7 +23,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.gate import EXIT_CODES
-from tfaudit.audits.gate.limits import DEVICE, FLAGS, QUANTITIES, SIZES, Limits
+from tfaudit.audits.gate.limits import DEVICE, FLAGS, OF_FILE, QUANTITIES, Limits
 from tfaudit.audits.operating_points.operating_points import GATE
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
@@ -166,7 +166,7 @@ def drawn_limits(rng, store):
     assert set(drawn) == set(QUANTITIES)
     unknown = {*DEVICE} if store.study.conditions else {*DEVICE, "corruption_drop_pp"}
     if store.record("dense", 0).get("bytes") is None:
-        unknown |= set(SIZES)
+        unknown |= set(OF_FILE)
     kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]
     return Limits(**{name: float(f"{drawn[name]:.3g}") for name in kept})
 

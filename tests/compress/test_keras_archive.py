@@ -16,7 +16,7 @@ L = keras.layers
 
 
 def edited(source, change, *, spaces=0):
-    """A copy of a model's file with another configuration, and so many megabytes of spaces after it."""
+    """Copy a model's file, change its layers, and append megabytes of spaces to its configuration."""
     target = source.with_name("edited.keras")
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -69,6 +69,14 @@ def test_what_asks_for_too_much_is_refused_at_once(saved, change, spaces, words)
     with pytest.raises(InputError, match=words):
         load_keras(edited(saved, change, spaces=spaces))
     assert time.perf_counter() - start < 20
+
+
+def test_a_configuration_that_makes_no_sense_is_left_to_keras(saved):
+    def nonsense(layers):
+        layers[1]["config"]["layers"] = 5
+
+    with pytest.raises(InputError, match="which Keras cannot load"):
+        load_keras(edited(saved, nonsense))
 
 
 def test_a_model_without_values_leaves_nothing_behind(saved):

@@ -16,6 +16,7 @@ from tfaudit.runtime.keras_internals import (
     output_shape_of,
     readers_of,
     step_counter,
+    without_values,
 )
 
 L = keras.layers
@@ -111,3 +112,18 @@ def test_a_model_is_built_from_the_specification_of_a_batch():
     build_from(net, batch)
     assert net.layers[0].kernel.shape == (3, 1)
     assert net.optimizer.built  # `model.build` leaves it unbuilt
+
+
+def test_a_model_can_be_built_without_values_and_never_gets_any():
+    with without_values():
+        net = keras.Sequential([keras.Input((10**6,)), L.Dense(10**6)])  # 4 TB
+    assert net.count_params() == 10**12 + 10**6
+    with keras.StatelessScope():  # at whose end variables that wait for values would get them
+        pass
+    # The public way leaves them waiting.
+    with keras.StatelessScope(initialize_variables=False):
+        waiting = L.Dense(1)
+        waiting.build((None, 1))
+    with keras.StatelessScope():
+        pass
+    assert waiting.kernel.numpy().shape == (1, 1)

@@ -129,7 +129,7 @@ class StudyAudit:
             audit.result,
             lambda: audit.compute(data, key, **audit.options(data, key), **arguments),
             audit.variants(key),
-            self._inputs(name, key, **arguments),
+            lambda: self._inputs(name, key, **arguments),
         )
 
     def _inputs(self, name: str, key: str, **arguments: Any) -> object:
@@ -163,28 +163,28 @@ class StudyAudit:
             for key in data.compressed_keys
         }
         missing = data.missing(corrupted=corrupted)
-        descriptions = self._descriptions()
 
         def compute() -> StudyVerdict:
             measured = {
                 key: self.result(name, key) if name else None for key, name in measurable.items()
             }
             verdict = study_verdict(
-                measured, descriptions, limits, baseline=BASELINE, missing=missing
+                measured, self._descriptions(), limits, baseline=BASELINE, missing=missing
             )
             return verdict.about(data.examples_are)
 
-        with self._lock:
-            asked = f"verdict by {limits}, without {missing}"
-            if asked not in self._results:  # the viewer asks at every click
-                inputs = [
-                    [name and self._inputs(name, key) for key, name in measurable.items()],
-                    [limits.as_dict(), missing, descriptions.to_json(), data.examples_are],
-                ]
-                self._results[asked] = self._on_disk(
-                    "verdict", StudyVerdict, compute, (BASELINE, *measurable), inputs
-                )
-            verdict = self._results[asked]
+        def inputs() -> object:
+            of_measured = [name and self._inputs(name, key) for key, name in measurable.items()]
+            return [of_measured, limits.as_dict(), missing, data.examples_are]
+
+        verdict = self._cached(
+            f"verdict by {limits}, without {missing}",
+            StudyVerdict,
+            compute,
+            (BASELINE, *measurable),
+            inputs,
+            file="verdict",
+        )
         return dataclasses.replace(verdict, missing=tuple(self.missing_results()))
 
     def measurements(self, key: str) -> Measurements:
@@ -263,18 +263,23 @@ class StudyAudit:
             return ()
         from tfaudit.audits.factors.regression import Factors  # loads statsmodels
 
-        inputs = [self.data.fingerprints.classes, self.data.alpha]
         kind = tuple[Factors, ...]
 
         def compute() -> tuple[Factors, ...]:
             return factors_of(factor_table(self.data, keys), self.data.alpha)
+
+        def inputs() -> object:
+            return [self.data.fingerprints.classes, self.data.alpha]
 
         return self._cached("factors", kind, compute, (BASELINE, *keys), inputs)
 
     def most_lost_image(self) -> ImageStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""
         keys = (BASELINE, *self.data.corrupted_keys)
-        inputs = [self.data.conditions, *(self.data.fingerprints.evaluations[key] for key in keys)]
+
+        def inputs() -> object:
+            evaluations = self.data.fingerprints.evaluations
+            return [self.data.conditions, *(evaluations[key] for key in keys)]
 
         def counts(key: str, condition: Condition | None) -> PredictionCounts:
             if condition is None:
@@ -341,26 +346,21 @@ class StudyAudit:
         kind: Any,
         compute: Callable[[], Any],
         variants: Sequence[str],
-        inputs: object,
+        inputs: Callable[[], object],
+        *,
+        file: str = "",
     ) -> Any:
-        """Return a result from memory, or from disk, or compute it and cache it in both."""
+        """Return a result from memory, or from disk, or compute it and cache it in both.
+
+        The file is called as the result by default; of results that share one, the last stays.
+        """
         with self._lock:
             if name not in self._results:
-                self._results[name] = self._on_disk(name, kind, compute, variants, inputs)
+                files = self.data.fingerprints
+                everything = [files.study, [files.predictions[key] for key in variants], inputs()]
+                place = f"{self.data.split}.{file or name}"
+                self._results[name] = cached(self.data.store, place, everything, kind, compute)
             return self._results[name]
-
-    def _on_disk(
-        self,
-        name: str,
-        kind: Any,
-        compute: Callable[[], Any],
-        variants: Sequence[str],
-        inputs: object,
-    ) -> Any:
-        """Return a result from disk, or compute it and cache it there."""
-        files = self.data.fingerprints
-        everything = [files.study, [files.predictions[key] for key in variants], inputs]
-        return cached(self.data.store, f"{self.data.split}.{name}", everything, kind, compute)
 
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""

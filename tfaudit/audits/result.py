@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -21,6 +22,16 @@ def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
         {'change_pp': 50.0, 'change_low_pp': 25.0, 'change_high_pp': 75.0}
     """
     return {f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high}
+
+
+def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with None instead of NaN, as JSON writes it.
+
+    Example:
+        >>> without_nan({"bytes": 10, "ms": float("nan")})
+        {'bytes': 10, 'ms': None}
+    """
+    return {name: None if value != value else value for name, value in row.items()}
 
 
 def described(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -16,6 +16,7 @@ from tfaudit.errors import InputError, require
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tfaudit.outlets.columns import Column
     from tfaudit.store.store import Store
 
 
@@ -51,7 +52,7 @@ def cost(
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
     titles = store.study.titles if store else {name: name for name in files}
-    out.print(_table(table, titles))
+    out.print(_cost_table(table, titles))
     if ethos is not None:
         flatbuffers = {name: path for name, path in models.items() if path.suffix == ".tflite"}
         out.print(_ethos_table(flatbuffers, titles, ethos))
@@ -81,9 +82,9 @@ def _of_study(store: Store) -> dict[str, Path]:
     return models
 
 
-def _table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+def _cost_table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
+    """Return the costs of every model, one row each."""
     from tfaudit.outlets.columns import Column
-    from tfaudit.outlets.terminal_tables import table_of_figures
 
     columns = {
         "parameters": Column("weights"),
@@ -95,19 +96,14 @@ def _table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         "latency_1_ratio": Column("of\nfirst", ",.3g"),
         "latency_32_ms": Column("ms\nx 32", ",.3g"),
     }
-    headings = [column.heading for column in columns.values()]
-    table = table_of_figures(["model", *headings], least=18, pad_edge=False)
-    for row in costs.to_dict("records"):
-        cells = [column.text(row[name]) for name, column in columns.items()]
-        table.add_row(titles[row["variant"]], *cells)
-    return table
+    rows = [(titles[row["variant"]], row) for row in costs.to_dict("records")]
+    return _table("model", columns, rows)
 
 
 def _ethos_table(files: Mapping[str, Path], titles: Mapping[str, str], accelerator: str) -> Table:
     """Return what TensorFlow Lite files need on an Arm Ethos-U; Keras models have no such figures."""
     from tfaudit.compress.litert.ethos import ethos_cost
     from tfaudit.outlets.columns import Column
-    from tfaudit.outlets.terminal_tables import table_of_figures
 
     require(len(files) > 0, "ethos", "no .tflite file", "one or more")
     columns = {
@@ -118,10 +114,21 @@ def _ethos_table(files: Mapping[str, Path], titles: Mapping[str, str], accelerat
         "cycles": Column("cycles", ",.0f"),
         "ms": Column("ms", ",.3g"),
     }
+    rows = [
+        (titles[name], ethos_cost(file, accelerator=accelerator).summary())
+        for name, file in files.items()
+    ]
+    return _table(accelerator, columns, rows)
+
+
+def _table(
+    corner: str, columns: Mapping[str, Column], rows: Sequence[tuple[str, Mapping[Any, Any]]]
+) -> Table:
+    """Return a table of figures from rows with their titles; `corner` is the heading of the titles."""
+    from tfaudit.outlets.terminal_tables import table_of_figures
+
     headings = [column.heading for column in columns.values()]
-    table = table_of_figures([accelerator, *headings], least=18, pad_edge=False)
-    for name, file in files.items():
-        (row,) = ethos_cost(file, accelerator=accelerator).frame().to_dict("records")
-        cells = [column.text(row[key]) for key, column in columns.items()]
-        table.add_row(titles[name], *cells)
+    table = table_of_figures([corner, *headings], least=18, pad_edge=False)
+    for title, row in rows:
+        table.add_row(title, *(column.text(row[name]) for name, column in columns.items()))
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import SIZES, flag_of
+from tfaudit.audits.gate.limits import OF_FILE, flag_of
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
@@ -154,12 +154,12 @@ def _check_sources(
 
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
-    """Raise an `InputError` if there is a limit of size but the sources are predictions, which have no size."""
-    by_size = [name for name in SIZES if getattr(limits, name) is not None]
-    if by_size and any(pair.sizes is None for pair in candidates):
+    """Raise an `InputError` if there is a limit on the file but the sources are predictions, which have no size."""
+    of_file = [name for name in OF_FILE if getattr(limits, name) is not None]
+    if of_file and any(pair.sizes is None for pair in candidates):
         unknown = "predictions, whose models' sizes are unknown"
         expected = "model files with --data, or a study with its models"
-        raise InputError(flag_of(by_size[0]), unknown, expected)
+        raise InputError(flag_of(of_file[0]), unknown, expected)
 
 
 def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:

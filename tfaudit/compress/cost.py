@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.result import Result
+from tfaudit.audits.result import Result, without_nan
 from tfaudit.compress.counts import Counts, counts
 from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.latency import (
@@ -60,8 +60,7 @@ class Cost(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the row as plain numbers, None if not measured, and the `notes`."""
-        row = {name: None if value != value else value for name, value in self._row().items()}
-        return {**row, "notes": list(self.notes)}
+        return {**without_nan(self._row()), "notes": list(self.notes)}
 
     def _row(self) -> dict[str, Any]:
         row = {**self.counts.summary(), "bytes": self.bytes, "gzipped_bytes": self.gzipped_bytes}

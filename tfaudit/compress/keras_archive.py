@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import zipfile
@@ -14,7 +15,7 @@ _CONFIG = 2**26
 """Maximum bytes of a model's configuration; a thousand layers take less than 1 MB."""
 
 _SMALL, _RATIO = 2**28, 100
-"""A part of a file may unpack to so many bytes, or to so many times its size."""
+"""A file in the archive may unpack to the larger of `_SMALL` bytes and `_RATIO` times its size."""
 
 _SLACK = 2**24
 """Number of weights that may be missing from a file: they take little memory, and Keras names them."""
@@ -36,19 +37,19 @@ def check_archive(path: Path) -> None:
     so, or is no archive, is left to Keras, which says what is wrong.
 
     Raises:
-        InputError: parts that unpack to far more than their size, layers whose weights are not in the file, or a layer
-            whose output for one example has more than 2**28 values.
+        InputError: a file in the archive unpacks to far more than its size, the weights of layers are not in the file,
+            a `Sequential` has more than 500 layers, or a layer puts out more than 2**28 values per example.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             _check_parts(path, archive)
-            config = json.loads(archive.read("config.json"), object_hook=_not_compiled)
+            part_of = functools.partial(_without_compilation, path)
+            config = json.loads(archive.read("config.json"), object_hook=part_of)
         held = sum(size for _, size in _arrays(path))
     except InputError:
         raise
     except _OTHER_LAYOUT:
         return  # Keras says why when it loads the file
-    _check_chains(path, config)
     _check_sizes(path, config, held)
 
 
@@ -85,9 +86,18 @@ def _arrays(path: Path) -> list[tuple[str, int]]:
     return arrays
 
 
-def _not_compiled(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of a configuration without optimizer and losses, which `load_keras` does not make either."""
-    return {name: value for name, value in config.items() if name != "compile_config"}
+def _without_compilation(path: Path, part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a configuration without optimizer and losses, which `load_keras` does not make either.
+
+    Raises:
+        InputError: the part is a `Sequential` of too many layers.
+    """
+    layers = part.get("layers")
+    is_functional = "input_layers" in part
+    if isinstance(layers, list) and len(layers) > _CHAIN and "name" in part and not is_functional:
+        got = f"{path}, which has a Sequential of {len(layers):,} layers"
+        raise InputError("model", got, f"at most {_CHAIN}")
+    return {name: value for name, value in part.items() if name != "compile_config"}
 
 
 def _check_parts(path: Path, archive: zipfile.ZipFile) -> None:
@@ -97,24 +107,6 @@ def _check_parts(path: Path, archive: zipfile.ZipFile) -> None:
         if part.file_size > (_CONFIG if part.filename == "config.json" else most):
             got = f"{path}, whose {part.filename} unpacks to {part.file_size:,} bytes"
             raise InputError("model", got, "a Keras 3 model")
-
-
-def _check_chains(path: Path, config: Any) -> None:
-    """Check how many layers a `Sequential` at any depth has: Keras builds it again after every layer."""
-    if isinstance(config, list):
-        for item in config:
-            _check_chains(path, item)
-    if isinstance(config, dict):
-        layers = config.get("layers", ())
-        if (
-            config.keys() >= {"name", "layers"}
-            and "input_layers" not in config
-            and len(layers) > _CHAIN
-        ):
-            got = f"{path}, which has a Sequential of {len(layers):,} layers"
-            raise InputError("model", got, f"at most {_CHAIN}")
-        for item in config.values():
-            _check_chains(path, item)
 
 
 def _check_sizes(path: Path, config: Any, held: int) -> None:

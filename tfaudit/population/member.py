@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from tfaudit.audits.result import without_nan
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.counts import counts
 from tfaudit.compress.keras_model import require_finite
@@ -265,9 +266,7 @@ def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
     """Return the numbers of parameters, zeros and operations; None if unknown."""
-    return {
-        name: None if value != value else value for name, value in counts(model).summary().items()
-    }
+    return without_nan(counts(model).summary())
 
 
 def _peak_memory() -> float:

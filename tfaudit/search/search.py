@@ -16,7 +16,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict, judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, SIZES, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_FILE, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.device_needs import device_needs
@@ -197,11 +197,13 @@ class _Search:
         self._trials = Trials()
         self._plain: list[str] = []  # keys of the plain files to judge
         self._baseline_bytes = weight_bytes(source.path)[0]
+        # A file is judged several times, and measured once: another latency could change its verdict.
+        self._needs = functools.cache(lambda content: device_needs(content, settings.limits))
         self._ends: float | None = None
         self._interrupted = ""  # what the budget interrupted
         self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
         others = {
-            name: limit for name, limit in settings.limits.as_dict().items() if name not in SIZES
+            name: limit for name, limit in settings.limits.as_dict().items() if name not in OF_FILE
         }
         self._but_size = Limits.from_mapping(others) if others else None
 
@@ -395,9 +397,8 @@ class _Search:
         return measure(*self.judged_pair(key), alpha=alpha)
 
     def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
-        limits = self._settings.limits
         sizes = self._baseline_bytes, len(content)
-        return judge(measured, limits, sizes, device_needs(content, limits))
+        return judge(measured, self._settings.limits, sizes, self._needs(content))
 
     def _level(self, verdict: Verdict) -> list[str]:
         """Say why a verdict is at half of alpha, if it is."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import SIZES, quantity_of
+from tfaudit.audits.gate.limits import OF_FILE, quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.runtime.names import class_in_words
 
@@ -34,7 +34,7 @@ def shortfall(
     names = set(failing["check"])
     if names & {"overall_drop_pp", "worst_class_drop_pp"}:
         sentences += _images(failing, measured)
-    if names & set(SIZES):
+    if names & set(OF_FILE):
         sentences += _size(on_selection, table)
     return tuple(sentences)
 
@@ -84,7 +84,7 @@ def _size(on_selection: Mapping[str, Verdict], table: pd.DataFrame) -> list[str]
     kept = [
         key
         for key, verdict in on_selection.items()
-        if all(check.outcome == PASS for check in verdict.checks if check.name not in SIZES)
+        if all(check.outcome == PASS for check in verdict.checks if check.name not in OF_FILE)
     ]
     rows = table[table["candidate"].isin(kept)].sort_values("bytes", kind="stable")
     if rows.empty:

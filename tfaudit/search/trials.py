@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import SIZES
+from tfaudit.audits.gate.limits import OF_FILE
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.search.candidates import Candidate, Preparation, with_remedies
 from tfaudit.search.smallest_file import NO_FILE
@@ -86,7 +86,7 @@ class Trials:
         small = [
             key
             for key, verdict in self.verdicts.items()
-            if all(check.outcome == PASS for check in verdict.checks if check.name in SIZES)
+            if all(check.outcome == PASS for check in verdict.checks if check.name in OF_FILE)
         ]
         families = [key for key in small if key in plain], set(self.passing).difference(plain)
         first, second = (

@@ -248,8 +248,8 @@ NPU = frozenset({"sram_kb", "flash_kb"})
 DEVICE = NPU | {"latency_ms"}
 """Limits on what a file takes on a device, which is measured if it is limited."""
 
-SIZES = ("size_bytes", "size_ratio", *sorted(DEVICE))
-"""Limits on the file itself, which predictions have no part in."""
+OF_FILE = ("size_bytes", "size_ratio", *sorted(DEVICE))
+"""Limits on the file itself, whatever it predicts."""
 
 DEFAULT_LIMITS = Limits()
 """The limits if the user sets none; they depend on the number of classes."""

@@ -25,7 +25,7 @@ def as_flatbuffer(model: keras.Model | bytes | str | Path, images: Inputs | None
         images: inputs on which both are compared; by default seeded pixels or tokens. On JAX they are always drawn.
 
     Raises:
-        InputError: the model cannot be converted or used, or a library of the route is not installed.
+        InputError: the model cannot be converted or used, or a library that converts it is not installed.
         ConversionError: TensorFlow Lite cannot convert the model.
 
     >>> import keras

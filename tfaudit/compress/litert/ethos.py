@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.audits.result import Result
+from tfaudit.audits.result import Result, without_nan
 from tfaudit.errors import InputError, missing_extra, printable, require_one_of
 
 ACCELERATORS = (
@@ -38,7 +38,8 @@ class EthosCost(Result):
         accelerator: name of the accelerator, one of `ACCELERATORS`.
         sram_kb, dram_kb, flash_kb: memory that one inference uses, KiB, with Vela's default memories; NaN if no
             operator runs on the NPU.
-        npu_operators, cpu_operators: number of operators that run on the NPU and on the CPU beside it.
+        npu_operators: number of operators that run on the NPU.
+        cpu_operators: number of the other operators, which run on the CPU.
         cycles: cycles of the NPU for one inference.
         ms: their time at Vela's default clock, milliseconds.
     """
@@ -59,8 +60,7 @@ class EthosCost(Result):
     def summary(self) -> dict[str, Any]:
         """Return the row as plain numbers, None for NaN."""
         share = self.npu_operators / max(1, self.npu_operators + self.cpu_operators)
-        row = {**dataclasses.asdict(self), "npu_share": share}
-        return {name: None if value != value else value for name, value in row.items()}
+        return without_nan({**dataclasses.asdict(self), "npu_share": share})
 
 
 def ethos_cost(model: bytes | str | Path, *, accelerator: str = DEFAULT) -> EthosCost:
@@ -97,21 +97,19 @@ def ethos_cost(model: bytes | str | Path, *, accelerator: str = DEFAULT) -> Etho
             reason = printable((done.stderr or done.stdout).strip().rpartition("\n")[2])
             raise InputError("model", f"a file that Vela refuses ({reason})", "a .tflite file")
         row = pd.read_csv(tables[0]).iloc[0]
-    cpu, npu = (
-        int(match[1])
-        if (match := re.search(rf"^{place} operators = (\d+)", done.stdout, re.M))
-        else 0
-        for place in ("CPU", "NPU")
-    )
+    operators = dict(re.findall(r"^(CPU|NPU) operators = (\d+)", done.stdout, re.M))
+    npu = int(operators.get("NPU", 0))
+
+    def memory(*kinds: str) -> float:
+        return sum(float(row[f"{kind}_memory_used"]) for kind in kinds) if npu else math.nan
+
     return EthosCost(
         accelerator=accelerator,
-        sram_kb=float(row["sram_memory_used"]) if npu else math.nan,
-        dram_kb=float(row["dram_memory_used"]) if npu else math.nan,
-        flash_kb=float(row["on_chip_flash_memory_used"] + row["off_chip_flash_memory_used"])
-        if npu
-        else math.nan,
+        sram_kb=memory("sram"),
+        dram_kb=memory("dram"),
+        flash_kb=memory("on_chip_flash", "off_chip_flash"),
         npu_operators=npu,
-        cpu_operators=cpu,
+        cpu_operators=int(operators.get("CPU", 0)),
         cycles=int(row["cycles_total"]),
         ms=1000 * float(row["inference_time"]),
     )
