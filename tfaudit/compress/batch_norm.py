@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import check_model
+from tfaudit.compress.keras_model import check_model, require_tensorflow
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.model_inputs import input_batches, length_of
 from tfaudit.datasets.dataset import Dataset
@@ -60,6 +60,7 @@ def recalibrate_batch_norm(
     >>> [float(values[0]) for values in model.get_weights()]  # gamma, beta, moving mean, moving variance
     [1.0, 0.0, 2.0, 1.0]
     """
+    require_tensorflow()
     check_model(model)
     require_least(1, batches=batches, batch_size=batch_size)
     layers = [

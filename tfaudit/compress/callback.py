@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import require_keras_model, require_tensorflow
+from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.errors import InputError
 
 
@@ -20,7 +20,6 @@ class ModelCallback(keras.callbacks.Callback):
             raise InputError(
                 "callbacks", "the class of a callback", "an instance, such as tfaudit.Pruning(0.9)"
             )
-        require_tensorflow()
         if not isinstance(model, keras.Model):
             require_keras_model(model)
         super().set_model(model)

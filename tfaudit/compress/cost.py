@@ -142,6 +142,7 @@ def _costs(
     require(len(models) > 0, "models", dict(models), "one model or more")
     require_whole("repeats", repeats, 0)
     opened = {name: open_model(model) for name, model in models.items()}
+    counted = {name: counts(model) for name, model in opened.items()}
     contents = {name: as_flatbuffer(model, images) for name, model in opened.items()}
     times = pd.DataFrame(columns=list(COLUMNS))
     if repeats:
@@ -150,7 +151,7 @@ def _costs(
         )
     return {
         name: Cost(
-            counts(opened[name]),
+            counted[name],
             len(content),
             len(gzip.compress(content, 6, mtime=0)),
             times[times["model"] == name].reset_index(drop=True),

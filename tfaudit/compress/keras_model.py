@@ -1,18 +1,21 @@
-"""Keras models: checks that a model can be used, and inference that is traced once."""
+"""Keras models: checks that a model can be used, and inference that is traced once, on any backend."""
 
 import operator
 import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
 from tfaudit.errors import InputError, listed, require
+from tfaudit.runtime.backends import on_arrays
 from tfaudit.runtime.keras_internals import layers_in, maker
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
     weakref.WeakKeyDictionary()
@@ -43,8 +46,7 @@ def require_tensorflow() -> None:
 
 
 def check_model(model: Any) -> keras.Model:
-    """Return the model itself, or raise an `InputError` unless all its layers are built and run on TensorFlow."""
-    require_tensorflow()
+    """Return the model itself, or raise an `InputError` unless all its layers are built."""
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")
     if not all(layer.built for layer in model.layers):
         raise InputError(
@@ -116,8 +118,10 @@ class KerasForward:
         """Return the inference of a model's only output, or of its first one."""
         return cls(model, next(iter(output_names(check_model(model))), None))
 
-    def specs(self, batch: int) -> list[tf.TensorSpec]:
+    def specs(self, batch: int) -> list["tf.TensorSpec"]:
         """Return the inputs of some examples as TensorFlow traces them; an open side is 64 pixels or tokens."""
+        import tensorflow as tf
+
         shapes = zip(self.inputs, self.example_shapes, strict=True)
         return [
             tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32))
@@ -127,7 +131,7 @@ class KerasForward:
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
         arrays = as_inputs(images, self.inputs)
-        return self._traced(arrays)(*map(tf.convert_to_tensor, arrays)).numpy()
+        return self._traced(arrays)(*arrays)  # type: ignore[no-any-return]
 
     def call(self, *tensors: Any, training: bool = False) -> Any:
         """Call the model on tensors in the order of `inputs`, by default in inference mode; return all its outputs."""
@@ -162,13 +166,12 @@ class KerasForward:
 
             def scores(*batch: Any) -> Any:
                 model = cast(keras.Model, alive())
-                return tf.cast(chosen_output(model, _called(model, batch), output), tf.float32)
+                return keras.ops.cast(
+                    chosen_output(model, _called(model, batch), output), "float32"
+                )
 
-            # A concrete function: TensorFlow warns of retracing if many models share this function.
-            specs = [
-                tf.TensorSpec((self.batch, *a.shape[1:]), tf.as_dtype(a.dtype)) for a in arrays
-            ]
-            functions[key] = tf.function(scores, autograph=False).get_concrete_function(*specs)
+            specs = [((self.batch, *array.shape[1:]), array.dtype) for array in arrays]
+            functions[key] = on_arrays(scores, specs, lambda: cast(keras.Model, alive()).variables)
         return functions[key]
 
 
@@ -258,7 +261,7 @@ def _input_names(model: keras.Model) -> list[str]:
 
 
 def _dtype(name: str) -> np.dtype:
-    return np.dtype(object) if name == "string" else np.dtype(tf.as_dtype(name).as_numpy_dtype)
+    return np.dtype(object if name == "string" else name)
 
 
 def _built_structure(model: keras.Model) -> Any:

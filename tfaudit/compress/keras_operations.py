@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward
+from tfaudit.compress.keras_model import KerasForward, require_tensorflow
 from tfaudit.compress.operations import Operation, Operations
 from tfaudit.runtime.tensorflow_internals import inner_graph
 
@@ -26,6 +26,7 @@ def keras_operations(model: Any) -> Operations:
     >>> keras_operations(model)
     Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
     """
+    require_tensorflow()
     forward = KerasForward.of_first_output(model)
     batch = forward.batch or 1
     function = tf.function(forward.call, autograph=False)

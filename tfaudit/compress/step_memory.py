@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward
+from tfaudit.compress.keras_model import KerasForward, require_tensorflow
 
 TRACED = (1024, 2048)
 """Examples of two batches whose difference gives the memory of one example; many, so that gradients weigh little."""
@@ -63,6 +63,7 @@ def step_memory(model: keras.Model) -> StepMemory:
         >>> round(memory.per_example), memory.inputs, memory.of(1000) > memory.of(10, 1000) > memory.of(10)
         (114, 8.0, True)
     """
+    require_tensorflow()
     graphs = [_traced_step(model, examples) for examples in TRACED]
     low, high = map(_peak_bytes, graphs)
     gradients = sum(map(_bytes_of, graphs[0].outputs))

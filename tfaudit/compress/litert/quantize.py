@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, chosen_output
+from tfaudit.compress.keras_model import KerasForward, chosen_output, require_tensorflow
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer, float_operators
 from tfaudit.compress.litert.selective import Calibrated, marked
@@ -125,6 +125,7 @@ def quantize(
     b'TFL3'
     """
     require_one_of("kind", kind, KINDS)
+    require_tensorflow()
     if isinstance(model, str | Path):
         model = load_keras(Path(model))
     forward = _forward(model, output)

@@ -1,0 +1,161 @@
+"""What works with Keras on TensorFlow, JAX and torch, and how far results differ from those on TensorFlow.
+
+    python benchmarks/backends.py [BACKEND ...]
+
+Every command runs in a process of its backend, with the same seeded images and initial weights. A cell of the table is
+the largest absolute difference from the same command on TensorFlow, among weights, probabilities or other figures, or
+the line of the error. A backend needs its library: `pip install jax torch`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import numpy as np
+
+import tfaudit
+
+BACKENDS = ("tensorflow", "jax", "torch")
+DRAWS = np.random.default_rng(0)
+LABELS = DRAWS.integers(0, 3, 360)
+IMAGES = DRAWS.random((360, 8, 8, 1), np.float32) + LABELS[:, None, None, None] / 4
+TRAINING, HELD_OUT = (IMAGES[:256], LABELS[:256]), (IMAGES[256:], LABELS[256:])
+
+
+def network(seed: int = 0) -> keras.Model:
+    """Return a compiled network with BatchNormalization, whose weights depend on the seed alone."""
+    model = keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            keras.layers.Conv2D(6, 3, use_bias=False, name="conv"),
+            keras.layers.BatchNormalization(name="norm"),
+            keras.layers.ReLU(name="relu"),
+            keras.layers.Flatten(name="flat"),
+            keras.layers.Dense(3, name="scores"),
+        ],
+        name="net",
+    )
+    draws = np.random.default_rng(seed)
+    for kernel in (model.get_layer("conv").kernel, model.get_layer("scores").kernel):
+        kernel.assign(draws.normal(0, 0.2, kernel.shape).astype(np.float32))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True), loss)
+    return model
+
+
+def trained(*callbacks: keras.callbacks.Callback, seed: int = 0, epochs: int = 3) -> keras.Model:
+    """Return the network after some epochs with callbacks."""
+    model = network(seed)
+    model.fit(*TRAINING, 32, epochs, shuffle=False, verbose=0, callbacks=list(callbacks))
+    return model
+
+
+def weights(model: keras.Model) -> np.ndarray:
+    """Return all weights as a vector."""
+    return np.concatenate([values.ravel() for values in model.get_weights()])
+
+
+def predict() -> np.ndarray:
+    """Return the probabilities of three classes."""
+    return tfaudit.predict(network(), IMAGES, k=3).probabilities
+
+
+def compare() -> np.ndarray:
+    """Return the changes of accuracy that a gate judges."""
+    saved = Path("model.keras")
+    network(1).save(saved)
+    models = {"other": network(1), "saved": saved}
+    comparisons = tfaudit.compare_models(network(), models, HELD_OUT)
+    return np.array([comparison.summary()["change_pp"] for comparison in comparisons.values()])
+
+
+def gate() -> np.ndarray:
+    """Return whether the same model passes and another one does not."""
+    verdicts = tfaudit.gate_models(network(), {"same": network(), "other": network(1)}, HELD_OUT)
+    return np.array([verdict.outcome == "pass" for verdict in verdicts.values()], float)
+
+
+def class_audit() -> np.ndarray:
+    """Return the figures of every epoch, and the weights."""
+    audit = tfaudit.ClassAudit(HELD_OUT, baseline=network(1))
+    model = trained(audit)
+    history = model.history.history
+    audited = [history[name] for name in sorted(history) if name.startswith("val_")]
+    return np.concatenate([*audited, audit.history_frame()["recall"], weights(model)])
+
+
+def prune() -> np.ndarray:
+    """Return the weights after one-shot pruning, and their zeros."""
+    model = network()
+    tfaudit.prune(model, 0.7, scope="global")
+    return np.append(weights(model), tfaudit.sparsity(model)["zeros"])
+
+
+def shrink() -> np.ndarray:
+    """Return the weights of the network without its pruned channels."""
+    model = network()
+    tfaudit.prune(model, 0.5, method="l1", granularity="channel", axis=-1, layers=["conv"])
+    return weights(tfaudit.shrink(model).model)
+
+
+COMMANDS: dict[str, Callable[[], np.ndarray]] = {
+    "`predict`": predict,
+    "`compare_models`": compare,
+    "`gate_models`": gate,
+    "`ClassAudit`": class_audit,
+    "`prune`, `sparsity`": prune,
+    "`shrink`": shrink,
+}
+
+
+def run_here(folder: Path) -> None:
+    """Run all commands in this process; write arrays and lines of errors into a folder."""
+    os.chdir(folder)
+    arrays, errors = {}, {}
+    for name, command in COMMANDS.items():
+        try:
+            arrays[name] = command()
+        except Exception as error:
+            errors[name] = f"{type(error).__name__}: {error}"
+    np.savez("arrays.npz", **arrays)
+    Path("errors.json").write_text(json.dumps(errors))
+
+
+def results(backend: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return arrays and lines of errors of all commands on a backend, which runs in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [sys.executable, __file__, "--here", folder],
+            env={**os.environ, "KERAS_BACKEND": backend},
+            check=True,
+        )
+        with np.load(Path(folder, "arrays.npz")) as arrays:
+            return dict(arrays), json.loads(Path(folder, "errors.json").read_text())
+
+
+def table(backends: tuple[str, ...]) -> str:
+    """Return commands and backends as a Markdown table."""
+    found = {backend: results(backend) for backend in ("tensorflow", *backends)}
+    expected, _ = found["tensorflow"]
+
+    def cell(backend: str, name: str) -> str:
+        arrays, errors = found[backend]
+        if name not in arrays or name not in expected:
+            return errors.get(name, "runs")
+        return f"{np.abs(arrays[name] - expected[name]).max():.1e}"
+
+    rows = [["command", *backends], ["---"] * (1 + len(backends))]
+    rows += [[name, *(cell(backend, name) for backend in backends)] for name in COMMANDS]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--here"]:
+        run_here(Path(sys.argv[2]))
+    else:
+        print(table(tuple(sys.argv[1:]) or BACKENDS[1:]))
