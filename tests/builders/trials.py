@@ -15,6 +15,11 @@ from typing import NamedTuple
 from tfaudit import cli
 from tfaudit.errors import InputError
 
+SILENT = "a silent difference"
+
+COUNTED = ("results", "lines", "wrong", "silent", "hang", "memory")
+"""How a trial of a campaign may end; the first two are right."""
+
 TRIALS = os.environ.get("TFAUDIT_TRIALS")
 """Number of trials of each nightly campaign, if it is not to be the default."""
 
@@ -33,6 +38,34 @@ class Ending(NamedTuple):
     code: int = 0  # exit code of a command
     is_line: bool = False
     defect: str = ""
+
+
+class Tally:
+    """Counts how the trials of a campaign end, prints those that end badly, and is a table in the end."""
+
+    def __init__(self, campaign: str) -> None:
+        self.campaign = campaign
+        self.counts = dict.fromkeys(COUNTED, 0)
+
+    def add(self, title: str, end: Ending, problem: str = "") -> None:
+        """Count a trial; `problem` says what is wrong, besides the defect of its ending."""
+        problem = problem or end.defect
+        self.counts[_kind(problem) if problem else "lines" if end.is_line else "results"] += 1
+        if problem:
+            print(f"{title}: {problem}", flush=True)
+
+    def __str__(self) -> str:
+        rows = [
+            ("campaign", "trials", *self.counts),
+            ["---"] * (2 + len(self.counts)),
+            (self.campaign, sum(self.counts.values()), *self.counts.values()),
+        ]
+        return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+
+
+def _kind(problem: str) -> str:
+    words = {"TimeoutError": "hang", "MemoryError": "memory", SILENT: "silent"}
+    return next((kind for word, kind in words.items() if word in problem), "wrong")
 
 
 def ending(read: Callable[[], object]) -> Ending:

@@ -3,8 +3,8 @@
 A trial passes if every command ends in the result of the whole study, in one clear line with exit code 2, or in a
 result that names what is missing, and if another run makes the study whole again, bit by bit.
 
-Prints a line per command that ends otherwise (the seed, the damage, the command, what is wrong), and last a line that
-counts the trials and how the commands ended.
+Prints a line per command that ends otherwise (the seed, the damage, the command, what is wrong), and last a table
+that counts how the commands ended.
 """
 
 import collections
@@ -24,21 +24,37 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.builders.replayed_studies import STUDY, replayed_study
-from tests.builders.trials import Ending, command, ending, limit_memory
+from tests.builders.trials import SILENT, Tally, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.store.external import import_predictions
 from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
+from tfaudit.study.training import Training
 
 OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), severities=(3,))
 """The study as it was before its population grew and conditions were added."""
 
+FOREIGN = dataclasses.replace(STUDY, training=Training(epochs=2), seed=1)
+"""Another study, whose files have the same names."""
+
 NOT_MADE_BY_RUN = ("answers.sqlite", "audit", "costs.parquet", "logs", ".lock", "report.html")
 """Files that follow from others, or that another command makes."""
 
-DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other", "pipe", "endless")
+DAMAGES = (
+    "cut",
+    "flip",
+    "digit",
+    "swap",
+    "delete",
+    "older",
+    "foreign",
+    "empty",
+    "other",
+    "pipe",
+    "endless",
+)
 EVERY = 12
 """Number of trials that share one report and one first screen of the viewer, which take seconds."""
 
@@ -57,6 +73,8 @@ class Studies:
         self.import_into(self.whole["imported"])
         self.older = folder / "older"
         replayed_study(self.older, OLDER, version=1)
+        self.foreign = folder / "foreign"
+        replayed_study(self.foreign, FOREIGN, version=2)
         self.endings = {}
         self.titles = {
             kind: open_store(directory).study.titles for kind, directory in self.whole.items()
@@ -158,7 +176,7 @@ def damaged(directory, seed, studies, kind):
     name = group[int(rng.integers(len(group)))]
     path, damage = directory / name, DAMAGES[seed % len(DAMAGES)]
     if (
-        damage in ("delete", "older", "empty") and path.name == "answers.sqlite"
+        damage in ("delete", "older", "foreign", "empty") and path.name == "answers.sqlite"
     ):  # a study need not have any raters
         damage = "digit"
     content = bytearray(path.read_bytes())
@@ -179,9 +197,9 @@ def damaged(directory, seed, studies, kind):
         if damage == "swap":
             (directory / other).write_bytes(before)
             concerned.append(other)
-    elif damage == "older" and kind == "run" and (studies.older / name).exists():
-        content = bytearray((studies.older / name).read_bytes())
-    elif damage in ("delete", "older"):
+    elif damage in ("older", "foreign") and (source := getattr(studies, damage) / name).exists():
+        content = bytearray(source.read_bytes())
+    elif damage in ("delete", "older", "foreign"):
         path.unlink()
         return "delete", concerned
     elif damage in ("pipe", "endless"):
@@ -201,7 +219,7 @@ def wrong(end, reference, concerned, titles):
     if end.is_line or (end.text, end.code) == (reference.text, reference.code):
         return ""
     if not any(_names(end.text, path, titles) for path in concerned):
-        return "a silent difference"
+        return SILENT
     return ""
 
 
@@ -271,7 +289,7 @@ def trial(studies, seed):
 
 
 def main(first, last):
-    counts = collections.Counter()
+    tally = Tally("damaged stores")
     with tempfile.TemporaryDirectory() as name:
         studies = Studies(Path(name))
         for kind, endings in studies.endings.items():
@@ -281,13 +299,8 @@ def main(first, last):
         limit_memory()
         for seed in range(first, last):
             for title, command_name, end, problem in trial(studies, seed):
-                same = isinstance(end, Ending) and not end.is_line
-                counts[
-                    "wrong" if problem else "one line" if end.is_line else "result" if same else "?"
-                ] += 1
-                if problem:
-                    print(f"{title}: {command_name}: {problem}", flush=True)
-    print(f"{last - first} damaged stores: {dict(sorted(counts.items()))}")
+                tally.add(f"{title}: {command_name}", end, problem)
+    print(tally)
 
 
 if __name__ == "__main__":

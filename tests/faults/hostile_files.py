@@ -1,12 +1,11 @@
 """Reads hostile files, one per seed: `python -m tests.faults.hostile_files FIRST LAST`.
 
 Every kind of file that somebody else may hand to tfaudit: damaged at random, and made with intent. Prints a line per
-trial that ends otherwise than in a result or in one clear line (the seed, the file, what is wrong), and last a line
-that counts the trials. A process of its own, because a damaged file may crash a library that reads it, or ask for all
+trial that ends otherwise than in a result or in one clear line (the seed, the file, what is wrong), and last a table
+of the trials. A process of its own, because a damaged file may crash a library that reads it, or ask for all
 the memory: the seeds tell which.
 """
 
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -26,7 +25,7 @@ from PIL import Image
 
 from tests.builders.flatbuffers import dense_flatbuffer
 from tests.builders.studies import make_study
-from tests.builders.trials import command, ending, limit_memory
+from tests.builders.trials import Tally, command, ending, limit_memory
 from tfaudit.cli.gate_limits import read_limits
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 from tfaudit.compress.litert.inference import predict
@@ -114,6 +113,13 @@ class Place:
             },
             "idx": Kind("gz", _idx, reading(lambda path: read_idx(path, 3))),
             "tflite": Kind("tflite", dense_flatbuffer, _flatbuffer),
+            "keras": Kind("keras", _keras, _model),
+            "keras.json": Kind(
+                "keras", lambda: _part(CONFIG), lambda path: _model(_with_part(path, CONFIG))
+            ),
+            "keras weights": Kind(
+                "keras", lambda: _part(WEIGHTS), lambda path: _model(_with_part(path, WEIGHTS))
+            ),
             "groups": Kind("csv", _groups, lambda path: self.report("--groups", path)),
             "answers": Kind("csv", _answers, lambda path: self.report("--answers", path)),
             "study.json": Kind(
@@ -220,6 +226,44 @@ def _flatbuffer(path):
         lambda: predict(path, np.ones((3, 2, 2, 1), np.float32), threads=1).classes.tolist()
     )
     return contents if contents.defect else ran
+
+
+CONFIG, WEIGHTS = "config.json", "model.weights.h5"
+
+
+@functools.cache
+def _keras():
+    """The file of a trained and compiled model."""
+    import keras
+
+    layers = [keras.layers.Conv2D(2, 2), keras.layers.BatchNormalization(), keras.layers.Flatten()]
+    model = keras.Sequential([keras.Input((3, 3, 1)), *layers, keras.layers.Dense(CLASSES)])
+    model.compile("adam", "mse")
+    model.fit(np.ones((4, 3, 3, 1)), np.ones((4, CLASSES)), verbose=0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.keras")
+        model.save(path)
+        return path.read_bytes()
+
+
+def _part(name):
+    """A file of the archive."""
+    with zipfile.ZipFile(io.BytesIO(_keras())) as archive:
+        return archive.read(name)
+
+
+def _with_part(path, name):
+    """Make a path that holds one file of the archive the whole archive."""
+    content = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(_keras())) as whole, zipfile.ZipFile(path, "w") as archive:
+        for member in whole.namelist():
+            archive.writestr(member, content if member == name else whole.read(member))
+    return path
+
+
+def _model(path):
+    images = np.ones((3, 3, 3, 1), np.float32)
+    return ending(lambda: predict(path, images).classes.tolist())
 
 
 def _groups(writer=None):
@@ -537,13 +581,7 @@ def of_seed(place, kinds, seed):
 
 
 def main(first, last):
-    counts = collections.Counter()
-
-    def tell(title, end):
-        counts["wrong" if end.defect else "one line" if end.is_line else "result"] += 1
-        if end.defect:
-            print(f"{title}: {end.defect}", flush=True)
-
+    tally = Tally("hostile files")
     with tempfile.TemporaryDirectory() as name:
         place = Place(Path(name))
         kinds = place.kinds()
@@ -552,7 +590,7 @@ def main(first, last):
             path.write_bytes(kind.valid())
             end = kind.read(path)
             if end.is_line or end.defect:
-                tell(title, end._replace(defect=end.defect or f"refused: {end.text}"))
+                tally.add(title, end, end.defect or f"refused: {end.text}")
         if first == 0:
             import sklearn.model_selection
             import tensorflow_datasets
@@ -561,10 +599,10 @@ def main(first, last):
             assert tensorflow_datasets.features.Image
         limit_memory()
         for label, end in made_by_hand(place, kinds) if first == 0 else ():
-            tell(label, end)
+            tally.add(label, end)
         for seed in range(first, last):
-            tell(*of_seed(place, kinds, seed))
-    print(f"{sum(counts.values())} hostile files: {dict(sorted(counts.items()))}")
+            tally.add(*of_seed(place, kinds, seed))
+    print(tally)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import typer
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.options import Directory
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, plural
 
 if TYPE_CHECKING:
     from tfaudit.store.store import Store
@@ -32,9 +32,9 @@ def check(directory: Directory) -> None:
         remedy = "`tfaudit run` with the same recipe and directory makes members, examples and predictions again"
         out.tell(f"{count} missing or damaged: {remedy}")
         raise typer.Exit(1)
-    checked = f"{len(store.expected())} members"
+    checked = plural(len(store.expected()), "member")
     if store.conditions:
-        checked += f" and {len(store.conditions)} conditions"
+        checked += f" and {plural(len(store.conditions), 'condition')}"
     out.print(f"{checked}, all unchanged since they were written")
 
 

@@ -61,7 +61,7 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     try:
         if within is not None and not within.is_dir():
             raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         with part.open("wb") as file:
             file.write(content)
             file.flush()
@@ -71,17 +71,27 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
         raise
-    with contextlib.suppress(OSError):  # not every system lets folders be opened
-        _sync_folder(path.parent)
+    _sync_folder(path.parent)
+
+
+def _make_folder(folder: Path) -> None:
+    """Create a folder and those above it; on the disk when this returns, where the system can."""
+    if folder.is_dir():
+        return
+    if folder.parent != folder:
+        _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    _sync_folder(folder.parent)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk, so that a loss of power does not undo a renaming in it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Flush a folder to the disk, so that a loss of power does not undo a change of the names in it."""
+    with contextlib.suppress(OSError):  # not every system lets folders be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_requested(
