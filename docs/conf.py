@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
@@ -31,6 +32,13 @@ html_css_files = ["site.css"]
 smartquotes = False
 html_math_renderer = mathml.NAME
 html_theme_options = {"footer_icons": []}
+HOME = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["tfaudit"]["home"]
+if HOME:  # a link to edit each page
+    html_theme_options |= {
+        "source_repository": HOME,
+        "source_branch": "main",
+        "source_directory": "docs/",
+    }
 pygments_style = "friendly"
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]

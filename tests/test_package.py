@@ -1,12 +1,16 @@
 """The package as a whole: names, documents and the wheel."""
 
+import email
 import importlib
 import inspect
+import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -77,22 +81,87 @@ PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def tracked_files():
+    """`tracked_files(folder)` copies what git tracks there, and returns the folder."""
+
+    def copy(folder):
+        tracked = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        for file in filter(None, tracked.split("\0")):
+            if (ROOT / file).is_file():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / file).write_bytes((ROOT / file).read_bytes())
+        return folder
+
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory, tracked_files):
     """The wheel of what git tracks, built in a copy."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    for file in filter(None, tracked.split("\0")):
-        if (ROOT / file).is_file():
-            (source / file).parent.mkdir(parents=True, exist_ok=True)
-            (source / file).write_bytes((ROOT / file).read_bytes())
+    source = tracked_files(folder / "source")
     subprocess.run(
         [*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], check=True
     )
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+SETUP = runpy.run_path(str(ROOT / "setup.py"))
+
+
+def test_links_derive_from_one_address():
+    home = "https://example.org/team/tfaudit"
+    text = "[docs](docs/a.md#b), ![view](docs/v.png), [site](https://x.org)"
+    render = SETUP["long_description"]
+    assert render(text, home, "1.2.3") == (
+        f"[docs]({home}/blob/v1.2.3/docs/a.md#b), ![view]({home}/raw/v1.2.3/docs/v.png), [site](https://x.org)"
+    )
+    assert render(text, "", "1.2.3") == "docs, , [site](https://x.org)"
+    assert SETUP["urls"](home)["Issues"] == f"{home}/issues"
+    assert SETUP["urls"]("") == {}
+
+
+@pytest.mark.slow
+def test_the_wheel_is_small_and_says_what_an_index_shows(wheel):
+    assert wheel.stat().st_size <= 1.5e6
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+    facts = email.message_from_bytes(archive.read(name))
+    assert facts["License-Expression"] == "Apache-2.0"
+    assert facts["Author"] == "tfaudit contributors"
+    home = SETUP["HOME"]
+    assert [url.split(", ")[1] for url in facts.get_all("Project-URL", [])] == [
+        *SETUP["urls"](home).values()
+    ]
+    readme = (ROOT / "README.md").read_text()
+    expected = SETUP["long_description"](readme, home, tfaudit.__version__)
+    assert facts.get_payload(decode=True).decode().strip() == expected.strip()
+
+
+@pytest.mark.slow
+def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path, tracked_files):
+    archives = []
+    for name in ("first", "second"):
+        source = tracked_files(tmp_path / name)
+        for place, file in enumerate(source.rglob("*")):
+            os.utime(file, (place, place))
+        command = [sys.executable, "setup.py", "-q", "sdist", "-d", tmp_path / f"{name}-dist"]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1764000000"}
+        subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True)
+        (archive,) = (tmp_path / f"{name}-dist").iterdir()
+        archives.append(archive.read_bytes())
+    assert archives[0] == archives[1]
+    with tarfile.open(fileobj=io.BytesIO(archives[0])) as sdist:
+        inside = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {
+        "CHANGELOG.md",
+        "tests/test_package.py",
+        "docs/index.md",
+        "containers/slim.Dockerfile",
+    } <= inside
 
 
 @pytest.mark.slow

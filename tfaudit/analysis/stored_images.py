@@ -1,9 +1,9 @@
-"""Previews as a study stores them, images in PNG or texts in UTF-8: pixels, properties, and parts of a page."""
+"""Previews as a study stores them, images in PNG or WebP or texts in UTF-8: pixels, properties, and parts of a page."""
 
 import base64
+import contextlib
 import io
 import re
-import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ EDGE = 64
 
 _CHUNK = 1000
 
-_PNG = b"\x89PNG\r\n\x1a\n"
+_SIGNATURES = {"png": rb"\x89PNG\r\n\x1a\n", "webp": rb"RIFF....WEBP"}
 
 
 def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Series, ...]:
@@ -80,7 +80,18 @@ def is_picture(content: bytes) -> bool:
         >>> is_picture(b"what a day")
         False
     """
-    return content.startswith(_PNG)
+    return bool(picture_format(content))
+
+
+def picture_format(content: bytes) -> str:
+    r"""Return the format of a stored picture, "png" or "webp"; empty for what is no picture.
+
+    Example:
+        >>> picture_format(b"RIFF\x00\x00\x00\x00WEBPVP8 ")
+        'webp'
+    """
+    matches = (form for form, start in _SIGNATURES.items() if re.match(start, content, re.DOTALL))
+    return next(matches, "")
 
 
 def can_be_measured(png: bytes) -> bool:
@@ -92,7 +103,7 @@ def can_be_measured(png: bytes) -> bool:
 
 
 def pixels_of(png: bytes) -> np.ndarray:
-    """Return the pixels of a PNG, uint8 `(H, W, 1)` or `(H, W, 3)`."""
+    """Return the pixels of a stored picture, uint8 `(H, W, 1)` or `(H, W, 3)`."""
     with Image.open(io.BytesIO(png)) as image:
         pixels = np.asarray(image if image.mode == "L" else image.convert("RGB"))
     return pixels[..., None] if pixels.ndim == 2 else pixels
@@ -149,16 +160,22 @@ def preview_of(content: bytes) -> Preview:
     return Preview(text=content.decode("utf-8", "replace"))
 
 
-def data_uri(png: bytes) -> str:
-    """Return a PNG as the source of a picture in a page; empty for an empty PNG."""
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}" if png else ""
+def data_uri(picture: bytes) -> str:
+    """Return a stored picture as the source of a picture in a page; empty for what is no picture."""
+    form = picture_format(picture)
+    return f"data:image/{form};base64,{base64.b64encode(picture).decode()}" if form else ""
 
 
-def is_tiny(png: bytes) -> bool:
-    """Return whether the pixels of a PNG should stay crisp when it is enlarged: its width is below 96 pixels.
+def is_tiny(picture: bytes) -> bool:
+    """Return whether the pixels of a picture should stay crisp when it is enlarged: its width is below 96 pixels.
 
     Example:
         >>> is_tiny(b"")
         True
     """
-    return (struct.unpack(">I", png[16:20])[0] if is_picture(png) else 0) < 96
+    with (
+        contextlib.suppress(OSError, Image.DecompressionBombError),
+        Image.open(io.BytesIO(picture)) as image,
+    ):
+        return image.width < 96
+    return True

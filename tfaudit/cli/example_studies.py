@@ -11,7 +11,7 @@ from tfaudit.errors import InputError
 
 
 def example_studies() -> dict[str, Traversable]:
-    """Return the archives by name; each holds a study's directory as `save_copy_without_models` writes it."""
+    """Return the archives by name; each holds a study's directory as `save_small_copy` writes it."""
     archives = importlib.resources.files("tfaudit.cli").joinpath("examples").iterdir()
     return {
         path.name.removesuffix(".zip"): path

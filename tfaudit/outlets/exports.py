@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.stored_images import is_picture
+from tfaudit.analysis.stored_images import is_picture, picture_format
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
@@ -84,9 +84,9 @@ def table_files(
     table = exemplar_table(study_audit, variants)
     previews = _previews(study_audit, table["index"])
     pictures = {
-        position: f"{IMAGES}/{position:06}.png"
+        position: f"{IMAGES}/{position:06}.{suffix}"
         for position, content in previews.items()
-        if is_picture(content)
+        if (suffix := picture_format(content))
     }
     if pictures:
         table["image"] = table["index"].map(pictures)
@@ -115,7 +115,10 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
         got = f"{data.store.directory}, which stores no images"
         raise InputError("--fiftyone", got, "a study of images")
     positions = list(previews)
-    paths = [f"data/{position:06}.png" for position in positions]
+    paths = [
+        f"data/{position:06}.{picture_format(content) or 'png'}"
+        for position, content in previews.items()
+    ]
     fields: dict[str, Iterable[Any]] = {
         "filepath": paths,
         "tags": table.groupby("index")["variant"].agg(list),
