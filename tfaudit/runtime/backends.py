@@ -8,6 +8,12 @@ import keras
 import numpy as np
 
 
+def strategy_scope(model: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return the scope of a model's distribution strategy, which only TensorFlow has."""
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy.scope() if strategy is not None else contextlib.nullcontext()
+
+
 def on_arrays(
     function: Callable[..., Any],
     specs: Sequence[tuple[tuple[int | None, ...], np.dtype]],

@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -67,6 +67,29 @@ def step_counter(optimizer: Any) -> Any:
     If gradients are accumulated, `optimizer.iterations` counts updates and is not a variable.
     """
     return getattr(optimizer, "inner_optimizer", optimizer)._iterations
+
+
+def hold_in_optimizer(optimizer: Any, variables: Iterable[Any]) -> Callable[[], None]:
+    """Hand variables to JAX' compiled steps with those of an optimizer, unsaved; return a function that ends this."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    held = list(variables)
+    for variable in held:
+        variable.held = True
+        inner._track_variable(variable)
+
+    def save_own_variables(store: Any) -> None:
+        own = (variable for variable in inner.variables if not hasattr(variable, "held"))
+        for number, variable in enumerate(own):
+            store[str(number)] = variable.numpy()
+
+    def release() -> None:
+        for variable in held:
+            inner._untrack_variable(variable)
+        if not any(hasattr(variable, "held") for variable in inner.variables):
+            del inner.save_own_variables
+
+    inner.save_own_variables = save_own_variables
+    return release
 
 
 def build_from(model: Any, batch: Any) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tfaudit.compress.keras_model import output_names
+from tfaudit.compress.keras_model import output_names, require_tensorflow
 from tfaudit.compress.remedies.remedied_loss import RemediedLoss, Term
 from tfaudit.compress.second_train_function import SecondTrainFunction, TrainingCallback
 from tfaudit.errors import InputError
@@ -19,6 +19,11 @@ class Remedy(Term, TrainingCallback):
         super().__init__()
         self._loss: RemediedLoss | None = None
         self._strategy: Any = None  # strategy of the latest fit
+
+    def set_model(self, model: Any = None) -> None:
+        """Set the model of a fit."""
+        require_tensorflow()
+        super().set_model(model)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the remedy in place."""
