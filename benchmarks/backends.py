@@ -150,6 +150,24 @@ def rewind() -> np.ndarray:
     return np.concatenate([rewound, weights(model)])
 
 
+def distillation() -> np.ndarray:
+    """Return the weights after focal distillation from two teachers, one after the other."""
+    callback = tfaudit.Distillation(network(1), temperature=2.0, focus=(1, 1))
+    model = trained(callback)
+    callback.teacher = network(2)
+    model.fit(
+        *TRAINING, 32, 1, shuffle=False, verbose=0, callbacks=[callback, tfaudit.Pruning(0.5)]
+    )
+    return weights(model)
+
+
+def excess_gap() -> np.ndarray:
+    """Return weights and multipliers after a bound on the losses of classes."""
+    callback = tfaudit.ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=0.5, every=4)
+    model = trained(callback)
+    return np.append(weights(model), callback.frame()["multiplier"])
+
+
 COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`predict`": predict,
     "`compare_models`": compare,
@@ -173,6 +191,8 @@ COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`Pruning`, gradient": lambda: pruning(method="gradient", gradient_data=HELD_OUT),
     "`HoldMasks`": hold_masks,
     "`Rewind`": rewind,
+    "`Distillation`": distillation,
+    "`ExcessGap`": excess_gap,
 }
 
 

@@ -17,8 +17,8 @@ Scores that are averaged over examples belong to the masked network: gradients a
 new values under the current masks. As for magnitude, the score of a weight uses its new value without the mask, so a
 pruned weight may come back.
 
-On JAX, a compiled step reads and writes only what it is given. Masks are therefore variables of the optimizer while they
-are on, without being saved with it, and the schedule is a table of all steps of the fit. On torch nothing is compiled.
+On JAX, a compiled step reads and writes only what it is given. Masks are therefore variables of the optimizer while
+they are on, without being saved with it, and the schedule is a table of all steps of the fit. Torch compiles nothing.
 """
 
 import threading
@@ -92,7 +92,10 @@ class MaskedKernels:
         return same and schedule is self.schedule
 
     def start(self, masks: Mapping[str, np.ndarray], steps: int | None, total: int) -> None:
-        """Start a run of `total` steps (0 if unknown) with these masks; `steps` is the length of the first epoch, or None."""
+        """Start a run with these masks.
+
+        `steps` is the length of the first epoch, None if unknown; `total` that of the run, 0 if unknown.
+        """
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from tfaudit.compress.keras_model import output_names, require_tensorflow
+from tfaudit.compress.keras_model import output_names
 from tfaudit.compress.remedies.remedied_loss import RemediedLoss, Term
 from tfaudit.compress.second_train_function import SecondTrainFunction, TrainingCallback
 from tfaudit.errors import InputError
+from tfaudit.runtime.backends import strategy_scope
 
 
 class Remedy(Term, TrainingCallback):
@@ -20,11 +21,6 @@ class Remedy(Term, TrainingCallback):
         self._loss: RemediedLoss | None = None
         self._strategy: Any = None  # strategy of the latest fit
 
-    def set_model(self, model: Any = None) -> None:
-        """Set the model of a fit."""
-        require_tensorflow()
-        super().set_model(model)
-
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the remedy in place."""
         self._detach()
@@ -36,9 +32,9 @@ class Remedy(Term, TrainingCallback):
         model, optimizer = self.model, self.model.optimizer
         # An error during the tracing of a step would leave it half-built.
         if model.built and not optimizer.built:
-            with model.distribute_strategy.scope():
+            with strategy_scope(model):
                 optimizer.build(model.trainable_variables)
-        strategy = model.distribute_strategy
+        strategy = getattr(model, "distribute_strategy", None)
         retrace = self._begin(strategy is not self._strategy)
         self._strategy = strategy
         if self._train_function is None or retrace or not self._train_function.fits(model):
