@@ -188,20 +188,27 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+LONGEST = 500
+"""Most characters of a library's message: Keras repeats the whole configuration of a model."""
+
+
 def one_line(error: BaseException) -> str:
-    r"""Return the first line of an exception's message that says something, or its type if there is none.
+    r"""Return the first line of an exception's message that says something, or its type; at most `LONGEST` characters.
 
     Example:
         >>> one_line(OSError("no space\nleft")), one_line(KeyboardInterrupt())
         ('no space', 'KeyboardInterrupt')
         >>> one_line(ValueError("Exception encountered when calling Dense.call().\n\n\x1b[1mWrong input.\x1b[0m"))
         'Wrong input.'
+        >>> len(one_line(OSError("x" * 10**6)))
+        504
     """
     lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
     # Keras: the reason follows.
     if len(lines) > 1 and lines[0].startswith("Exception encountered when calling"):
         del lines[0]
-    return lines[0] if lines else type(error).__name__
+    line = lines[0] if lines else type(error).__name__
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
 
 
 def bytes_in_words(size: float) -> str:

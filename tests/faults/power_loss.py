@@ -165,11 +165,12 @@ class Recording:
             whole = command(*COMMANDS[0], self.directory)
             if gate.defect or (gate.code != 2 and _bare(gate) != _bare(whole)):
                 return f"gate: {gate.defect or gate.text}"
+            left = {n: c for n, c in contents(self.copy).items() if not n.endswith(".part")}
             believed = "all unchanged" in check.text
-            if check.defect or (believed and not contents(self.copy).items() <= self.files.items()):
+            if check.defect or (believed and not left.items() <= self.files.items()):
                 return f"check: {check.defect or check.text}"
-            if stored and (left := finished(self.copy)) < stored:
-                return f"{left} members of {stored} that were stored"
+            if stored and (members := finished(self.copy)) < stored:
+                return f"{members} members of {stored} that were stored"
         again = ending(lambda: self.program(self.copy))
         if again.defect or again.is_line:
             return f"cannot go on: {again.defect or again.text}"
