@@ -1,5 +1,6 @@
 """`tfaudit` and `python -m tfaudit`: the process of the command line."""
 
+import atexit
 import contextlib
 import os
 import sys
@@ -35,6 +36,9 @@ def main() -> NoReturn:
         thread.join(max(0.0, deadline - time.monotonic()))
     if running := [thread.name for thread in threads if thread.is_alive()]:
         _tell(f"ended without waiting for {', '.join(running)}, a thread of imported code")
+        end_now(code)
+    if "ray" in sys.modules:  # its native libraries once aborted after the last line of Python
+        atexit._run_exitfuncs()
         end_now(code)
     sys.exit(code)
 

@@ -138,6 +138,15 @@ def test_the_exit_code_is_that_of_the_verdict_alone(gate, verdict, body):
 
 
 @pytest.mark.slow
+def test_a_library_of_ray_that_aborts_after_python_has_ended_does_not_change_the_exit_code(gate):
+    abort = "library = ctypes.CDLL(None); library.on_exit(library.abort, None); atexit.register(print, 'last')"
+    done = gate(f"sys.modules['ray'] = sys; {abort}", python=(sys.executable,))
+    assert done.returncode == 0
+    assert "last" in done.stderr
+    assert json.loads(done.stdout)["verdicts"]["net"]["outcome"] == "pass"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "cause"),
     [("sys.exit(0)", "SystemExit: 0"), ("os._exit(1)", "SystemExit: 1")],
