@@ -38,6 +38,7 @@ lazy_names(
         "exemplars": "audits.exemplars.exemplars",
         "chance": "audits.chance.chance",
         "compare": "audits.model_pair.model_pair",
+        "forecast": "audits.forecast.forecast",
         "distortion": "audits.distortion.recall_distortion",
         "robustness": "audits.robustness.robustness",
         "groups": "audits.groups.groups",

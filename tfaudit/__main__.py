@@ -20,10 +20,16 @@ PATIENCE = 5.0
 def main() -> NoReturn:
     """Run the command line; end with its exit code, whatever the user's code does to end with another or not at all."""
     end_now = _reserve_exit()
+    code = UNEXPECTED
+
+    @atexit.register  # the first handler, so that it runs last
+    def end_without_ray() -> None:
+        if "ray" in sys.modules:  # its native libraries once aborted after the last line of Python
+            _flush()
+            end_now(code)
+
     code = _run()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed
-            stream.flush()
+    _flush()
     with contextlib.suppress(OSError):
         os.dup2(2, 1)  # what threads and exit handlers print does not follow the results
     deadline = time.monotonic() + PATIENCE
@@ -37,10 +43,13 @@ def main() -> NoReturn:
     if running := [thread.name for thread in threads if thread.is_alive()]:
         _tell(f"ended without waiting for {', '.join(running)}, a thread of imported code")
         end_now(code)
-    if "ray" in sys.modules:  # its native libraries once aborted after the last line of Python
-        atexit._run_exitfuncs()
-        end_now(code)
     sys.exit(code)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed
+            stream.flush()
 
 
 def _run() -> int:

@@ -24,6 +24,8 @@ from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audits.factors.class_table import class_table
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
+from tfaudit.audits.forecast.declaration import FORECAST
+from tfaudit.audits.forecast.quality import ForecastQuality, forecast_quality
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.groups.groups import Groups, groups
@@ -207,6 +209,17 @@ _ALL = (
         result=NegativeFlips,
         compute=_compared(flip_rates),
         shown=NEGATIVE_FLIPS,
+    ),
+    Audit(
+        name="forecast",
+        result=ForecastQuality,
+        compute=_compared(forecast_quality),
+        applies=lambda data, key: (
+            key != BASELINE
+            and (data.is_single(key) or data.is_paired(key))
+            and data.has_probabilities(key)
+        ),
+        shown=FORECAST,
     ),
     Audit(
         name="calibration",

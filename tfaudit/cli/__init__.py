@@ -17,6 +17,7 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     cost,
     doctor,
     export,
+    forecast,
     gate,
     plan,
     prepare,

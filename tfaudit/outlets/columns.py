@@ -647,7 +647,7 @@ PARTS["What lost images become"] = {
     "confusions.images": _count("images", help="Right before, and this class after"),
     "confusions.of_lost": _share("of lost", "Share of the lost images of the class", ".0f"),
 }
-PARTS["Negative flips, and calibration"] = {
+PARTS["Negative flips, forecast and calibration"] = {
     "negative_share": _share(
         "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"
     ),
@@ -676,6 +676,12 @@ PARTS["Negative flips, and calibration"] = {
     ),
     "negative_flips.verdict": _text(
         "against average", "Whether the class loses images more often than all do"
+    ),
+    "looked_share": _share("images looked at", "Those with the smallest margins first", ".0f"),
+    "looked": _count("images"),
+    "found_share": _share("changes found", "Changed predictions among these images", ".1f"),
+    **_interval(
+        "found_low", "found_high", "confidence interval over images and members", ".1f", "%", 100
     ),
     "calibration.measure": _text("measure", "Means over images and members"),
     **_pair("calibration.before", "calibration.after", _number("before", ".5f")),

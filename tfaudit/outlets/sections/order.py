@@ -33,7 +33,14 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "class_recalls",
         "class_counts",
     ),
-    "Which images": ("negative_flips", "exemplar_levels", "attributes", "trends", "survey"),
+    "Which images": (
+        "negative_flips",
+        "forecast",
+        "exemplar_levels",
+        "attributes",
+        "trends",
+        "survey",
+    ),
     "In use": (
         "candidates",
         "operating_points",

@@ -1,0 +1,1 @@
+"""Which images compression will change, from the dense model alone."""

@@ -1,0 +1,105 @@
+"""Forecast from the dense model alone: compression first changes predictions that were close between two classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audits.result import Drawing, Result
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import Predictions
+
+FIRST = 100
+"""Number of images to look at first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Forecast(Result):
+    """Images in the order in which compression is expected to change their predictions.
+
+    Attributes:
+        images: one row per image, the most endangered first; see `frame`.
+        classes: number of classes.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    images: pd.DataFrame
+    classes: int
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per image, the smallest margin first.
+
+        Columns: `example` (id), `class` (true), `prediction` (the members' majority, before compression) and `margin`,
+        the probability of the predicted class minus that of the second best, the mean over members.
+        """
+        return self.images.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many images have small margins, and the largest margin among the first `FIRST`."""
+        margin = self.images["margin"]
+        return {
+            "images": len(margin),
+            "margins_below_0.1": int((margin < 0.1).sum()),
+            "margins_below_0.5": int((margin < 0.5).sum()),
+            "margin_of_first_100": float(margin.head(FIRST).max()),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw how many images have a margin of at most so much."""
+        from tfaudit.audits.forecast.chart import margins_chart
+
+        return margins_chart(self.images)
+
+
+def margins(predictions: Predictions, member: int) -> np.ndarray:
+    """Return the probability of a member's best class minus that of the second best, `(N,)` floats in [0, 1].
+
+    Raises:
+        InputError: predictions without probabilities, or with the best class alone.
+    """
+    if not predictions.has_probabilities or predictions.ranked.shape[2] < 2:
+        raise InputError(
+            "predictions",
+            "classes without the probabilities of the two best",
+            "probabilities or logits, such as Predictions.from_scores(labels, scores)",
+        )
+    best = predictions.member_probabilities(member)[:, :2].astype(float)
+    return best[:, 0] - best[:, 1]
+
+
+def forecast(predictions: Predictions) -> Forecast:
+    """Rank images by how likely compression is to change their predictions, before anything is compressed.
+
+    The margin of the dense model tells which images change, not which classes lose: see the documentation for both.
+
+    Args:
+        predictions: predictions of the dense model or population, with the probabilities of the two best classes.
+
+    Raises:
+        InputError: no probabilities, or only the best class.
+
+    Example:
+        >>> dense = Predictions.from_scores([0, 1, 1], [[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]])
+        >>> forecast(dense).frame()
+           example  class  prediction  margin
+        0        1      1           1     0.1
+        1        2      1           1     0.6
+        2        0      0           0     0.8
+    """
+    require(predictions.num_examples > 0, "predictions", "no examples", "one or more")
+    members = range(predictions.num_members)
+    margin = np.mean([margins(predictions, member) for member in members], axis=0).round(12)
+    names = np.array(predictions.class_names)
+    order = np.argsort(margin, kind="stable")
+    rows = {
+        "example": predictions.example_ids,
+        "class": names[predictions.labels],
+        "prediction": names[predictions.modal()],
+        "margin": margin,
+    }
+    images = pd.DataFrame({name: values[order] for name, values in rows.items()})
+    return Forecast(images, predictions.num_classes)

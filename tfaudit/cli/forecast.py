@@ -1,0 +1,58 @@
+"""`tfaudit forecast`: say which images compression is likely to change, from the dense model alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfaudit.cli.console import app, out
+from tfaudit.cli.options import Group, ImageOptions, option
+from tfaudit.errors import require
+
+SHOWN = 20
+"""Number of images in the terminal; a file has all of them."""
+
+
+@app.command()
+def forecast(
+    model: Annotated[Path, typer.Argument(help="The uncompressed model, .keras or .tflite.")],
+    *,
+    data: Annotated[
+        str,
+        option(
+            "Data set by name, folder with a folder of images per class, .npz file, or function module:name."
+        ),
+    ],
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
+    first: Annotated[int, option("Number of images to list.")] = SHOWN,
+    csv: Annotated[Path | None, option("Write all images here, the most endangered first.")] = None,
+) -> None:
+    """List the images whose predictions compression is likely to change first. Nothing is compressed."""
+    from rich.table import Table
+
+    from tfaudit.audits.forecast.forecast import forecast as forecast_images
+    from tfaudit.cli.model_predictions import predict_models
+    from tfaudit.outlets.csv_files import csv_bytes
+    from tfaudit.store.files import write_requested
+
+    require(first > 0, "first", first, "a number above 0")
+    models = predict_models(model, [], data, images)
+    result = forecast_images(models.baseline)
+    facts = result.summary()
+    noun = models.examples_are
+    table = Table(title=f"The first {first:,} of {facts['images']:,} {noun}")
+    for name in ("example", "class", "prediction"):
+        table.add_column(name)
+    table.add_column("margin", justify="right")
+    for row in result.frame().head(first).itertuples(index=False):
+        table.add_row(*map(str, row[:3]), f"{row[3]:.4f}")
+    out.print(table)
+    out.print(
+        f"In {facts['margins_below_0.1']:,} of {facts['images']:,} {noun} the two best classes are within 0.1. "
+        "Look at these first after compression. Margins tell which predictions change, not which classes lose."
+    )
+    if csv:
+        write_requested("csv", csv, csv_bytes(result.frame()), expected="a writable path")
+        out.tell(f"images: {csv}")
