@@ -39,6 +39,8 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.factors.regression import factors, factors_glm
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.flips.retrained_twins import retrained_twins
+from tfaudit.audits.forecast.forecast import forecast
+from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
@@ -108,6 +110,8 @@ RESULTS = {
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
     "distortion": lambda: distortion(BEFORE, AFTER),
     "calibration": lambda: calibration(BEFORE, AFTER),
+    "forecast": lambda: forecast(BEFORE),
+    "forecast quality": lambda: forecast_quality(ONE, OTHER),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),

@@ -14,6 +14,7 @@ from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
@@ -45,6 +46,7 @@ AUDITS = [
     (GATE, 6),
     (GATE, 1),
     (compare, 1),
+    (forecast_quality, 1),
 ]
 every_audit = pytest.mark.parametrize(("audit", "members"), AUDITS)
 

@@ -197,7 +197,11 @@ def damaged(directory, seed, studies, kind):
         if damage == "swap":
             (directory / other).write_bytes(before)
             concerned.append(other)
-    elif damage in ("older", "foreign") and (source := getattr(studies, damage) / name).exists():
+    elif (
+        kind == "run"
+        and damage in ("older", "foreign")
+        and (source := getattr(studies, damage) / name).exists()
+    ):
         content = bytearray(source.read_bytes())
     elif damage in ("delete", "older", "foreign"):
         path.unlink()
