@@ -46,7 +46,7 @@ maker.make(sys.argv[2], 0)
 def assert_kills_change_nothing(store, whole, key, command):
     """Make a member in two stores, in one of them with `kill -9` at random moments, and compare their bits."""
     rng = np.random.default_rng()
-    kills = int(os.environ.get("TFAUDIT_KILLS", "4"))
+    planned = kills = int(os.environ.get("TFAUDIT_KILLS", "4"))
     for variant in ("dense", key):
         subprocess.run([*command, str(whole.directory), variant], check=True)
         while not store.is_complete(variant, 0):
@@ -60,6 +60,7 @@ def assert_kills_change_nothing(store, whole, key, command):
                 worker.send_signal(signal.SIGKILL)
             worker.wait()
             worker.stdout.close()
+    print(f"{planned - kills} kills")
     for file in whole.record(key, 0)["files"]:
         if file.endswith((".parquet", ".tflite", ".csv")):
             assert (whole.directory / file).read_bytes() == (store.directory / file).read_bytes()

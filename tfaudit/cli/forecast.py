@@ -25,7 +25,9 @@ def forecast(
             "Data set by name, folder with a folder of images per class, .npz file, or function module:name."
         ),
     ],
-    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
+    images: Annotated[
+        ImageOptions, Group.of_fields(ImageOptions, "examples", "baseline_preprocess")
+    ],
     first: Annotated[int, option("Number of images to list.")] = SHOWN,
     csv: Annotated[Path | None, option("Write all images here, the most endangered first.")] = None,
 ) -> None:
