@@ -23,9 +23,10 @@ from tfaudit.app.url_state import (
     set_control,
     url_choice,
 )
+from tfaudit.charts.page_colours import TEXT, css_variables
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, titled, widened
-from tfaudit.charts.style import TEXT, Drawing, css_variables
+from tfaudit.charts.style import Drawing
 from tfaudit.outlets.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
 from tfaudit.outlets.csv_files import csv_bytes
 

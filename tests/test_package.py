@@ -1,6 +1,7 @@
 """The package as a whole: names, documents and the wheel."""
 
 import email
+import html
 import importlib
 import inspect
 import io
@@ -18,6 +19,8 @@ import numpy as np
 import pytest
 
 import tfaudit
+from tests.builders.studies import make_study
+from tfaudit.study.variants import Pruned
 
 ROOT = Path(__file__).parents[1]
 
@@ -292,8 +295,9 @@ def test_the_core_is_small(core):
         [*UV, "pip", "list", "--python", core / "core"], capture_output=True, text=True, check=True
     )
     packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
-    assert len(packages) <= 40
+    assert len(packages) <= 30
     assert not packages & {
+        "statsmodels",
         "tensorflow",
         "keras",
         "streamlit",
@@ -331,13 +335,21 @@ def test_the_core_audits_judges_and_reports_and_the_slim_container_draws(
 
 
 @pytest.mark.slow
-def test_the_core_names_the_extra_that_a_command_needs(run_core):
+def test_the_core_names_the_extra_that_a_command_needs(core, run_core):
     for arguments, extra in ((("run", "digits"), "keras"), (("view", "study"), "viewer")):
         refused = run_core("-m", "tfaudit", *arguments)
         remedy = rf"expected one: pip install 'tfaudit\[{extra}\]'\n"
         line = rf"tfaudit: tfaudit {arguments[0]}: got no installed \w+, {remedy}"
         assert refused.returncode == 2
         assert re.fullmatch(line, refused.stderr), refused.stderr
+    make_study(core / "pruned", variants=tuple(Pruned(sparsity) for sparsity in (0.5, 0.7, 0.9)))
+    done = run_core("-m", "tfaudit", "report", "pruned")
+    assert done.returncode == 0, done.stderr
+    told = html.unescape((core / "pruned/report.html").read_text())
+    assert (
+        "this section: got no installed statsmodels, expected one: pip install 'tfaudit[factors]'"
+        in told
+    )
     missing = run_core("-c", "import tfaudit; tfaudit.prune")
     assert "tfaudit.prune: got no installed " in missing.stderr.splitlines()[-1]
     told = run_core("-m", "tfaudit", "doctor").stdout

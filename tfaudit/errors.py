@@ -44,9 +44,11 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "keras": "keras",
         "tf_keras": "keras",
         "tensorflow_model_optimization": "keras",
-        "tensorflow_datasets": "keras",
+        "tensorflow_datasets": "datasets",
         "ai_edge_litert": "keras",
         "sklearn": "keras",
+        "statsmodels": "factors",
+        "altair": "charts",
         "vl_convert": "charts",
         "streamlit": "viewer",
         "cv2": "corruptions",
@@ -54,7 +56,6 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "ethosu": "ethos",
         "jax": "jax",
         "litert_converter": "jax",
-        "litert_quantizer": "quantizer",
     }
 )
 """The extra of this package that brings a library, by the library's module."""

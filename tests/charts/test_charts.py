@@ -18,7 +18,8 @@ from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.summary.chart import accuracy_chart
-from tfaudit.charts.rendering import chart_bytes, inline_svg, require_drawing
+from tfaudit.charts.renderer import require_drawing
+from tfaudit.charts.rendering import chart_bytes, inline_svg
 from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
 from tfaudit.errors import missing_extra
 from tfaudit.predictions import Predictions

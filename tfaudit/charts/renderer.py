@@ -12,6 +12,17 @@ from pathlib import Path
 from typing import Any
 
 
+def can_draw() -> bool:
+    """Return whether the libraries of the extra `charts` are installed."""
+    return all(map(importlib.util.find_spec, ("altair", "vl_convert")))
+
+
+def require_drawing() -> None:
+    """Raise an ImportError that names vl-convert if it is not installed."""
+    if not can_draw():
+        raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
+
+
 class DrawingError(RuntimeError):
     """The error for a chart that cannot be drawn."""
 

@@ -3,7 +3,6 @@
 vl-convert, which the extra `charts` installs, draws them in a process of its own.
 """
 
-import importlib.util
 import itertools
 import re
 from collections.abc import Callable, Iterable
@@ -33,17 +32,6 @@ _TAG = re.compile(r"<[^>]+>")
 _TOO_EXACT = re.compile(r"\d+\.\d{3,}")
 _UNSEEN = re.compile(r'<path [^>]*(?:display="none"|d="M0,0h0v0h0Z")[^>]*/>')
 _UNSAID = re.compile(r' (?:(?:role|aria-[a-z]+)="[^"]*"|pointer-events="[a-z]+"|opacity="1")')
-
-
-def can_draw() -> bool:
-    """Return whether vl-convert is installed."""
-    return importlib.util.find_spec("vl_convert") is not None
-
-
-def require_drawing() -> None:
-    """Raise an ImportError that names vl-convert if it is not installed."""
-    if not can_draw():
-        raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
 
 
 def chart_bytes(chart: Drawing, form: str, *, noun: str = "images") -> bytes:

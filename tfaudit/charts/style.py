@@ -1,6 +1,6 @@
 """Colours, sizes and encodings that the charts share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -27,12 +27,6 @@ WORSE, BETTER = "#b8740a", "#7a63c4"
 
 SLATE, PALE, INK = "#7d8492", "#e8e8ea", "#26282e"
 """No change, and the baseline among variants; no change on a diverging scale; marks on such a scale."""
-
-TEXT: Mapping[str, Mapping[str, str]] = {
-    "light": {"loss": "#b03c28", "gain": "#156a98", "undecided": "#8a5a00", "accent": "#8e4585"},
-    "dark": {"loss": "#f0907d", "gain": "#6cb8e4", "undecided": "#e0a94a", "accent": "#d58fcd"},
-}
-"""The same hues as text, on light and on dark pages: a contrast of 4.5 to 1 or more."""
 
 PLUM, GREY, GREEN, BLUE, AMBER = "#9c5394", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 """Colours without a judgement: plum is the accent of the pages and the compressed population."""
@@ -114,16 +108,6 @@ def light(colour: str) -> str:
     """
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{LIGHT})"
-
-
-def css_variables(colours: Mapping[str, str]) -> str:
-    """Return colours by name, such as those of a theme of `TEXT`, as CSS variables.
-
-    Example:
-        >>> css_variables({"loss": "#b03c28", "gain": "#156a98"})
-        '--loss: #b03c28; --gain: #156a98;'
-    """
-    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:

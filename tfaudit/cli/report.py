@@ -78,8 +78,7 @@ def report(
         return
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.charts.rendering import require_drawing
-    from tfaudit.outlets.chart_files import save_charts
+    from tfaudit.charts.renderer import require_drawing
     from tfaudit.outlets.pdf import find_browser, write_pdf
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
@@ -109,6 +108,8 @@ def report(
         write_requested("--markdown", markdown, text.encode())
         out.tell(markdown)
     if charts:
+        from tfaudit.outlets.chart_files import save_charts
+
         for path in save_charts(study_audit, charts, limits=limits):
             out.tell(path)
 

@@ -1,5 +1,7 @@
 """`report.html`: one self-contained file that loads nothing from a network."""
 
+from __future__ import annotations
+
 import base64
 import collections
 import dataclasses
@@ -10,10 +12,9 @@ import json
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from altair.utils import schemapi
 from markupsafe import Markup
 
 from tfaudit.analysis.recommendation import recommendation
@@ -23,11 +24,9 @@ from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.summary.summary import Summary
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
-from tfaudit.charts.renderer import DrawingError
-from tfaudit.charts.rendering import can_draw, inline_svg
-from tfaudit.charts.style import TEXT, Drawing, css_variables
+from tfaudit.charts.page_colours import TEXT, css_variables
+from tfaudit.charts.renderer import DrawingError, can_draw
 from tfaudit.errors import listed
-from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.exemplar_cards import Card, cards
 from tfaudit.outlets.headlines import headlines
 from tfaudit.outlets.references import cited
@@ -39,6 +38,9 @@ from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
 from tfaudit.runtime.nouns import with_noun
 from tfaudit.store.files import write_requested
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
 
 # Classes in the table of a variant; a study with more shows at most this many classes that changed.
 CLASS_LIMIT = 100
@@ -95,6 +97,10 @@ def write_report(
 
 def report_html(study_audit: StudyAudit, limits: Limits) -> str:
     """Return the report as the text of one HTML file."""
+    if not can_draw():
+        return _page(study_audit, limits)
+    from altair.utils import schemapi
+
     with schemapi.debug_mode(False):  # Altair would check every part of every chart; tests do
         return _page(study_audit, limits)
 
@@ -108,7 +114,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     focus = _focus(verdict)
     sections = [
         section.short(data.titles.get(focus, "")).about(noun)
-        for section in drawable_sections(study_sections(study_audit, limits))
+        for section in study_sections(study_audit, limits)
     ]
     return PAGES.get_template("report.html.j2").render(
         study=data.store.study,
@@ -257,13 +263,6 @@ def style_sheet(*names: str) -> Markup:
     return Markup(COLOURS + "".join((room / name).read_text() for name in names))
 
 
-def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """Return the sections, without their figures if charts cannot be drawn."""
-    if can_draw():
-        return tuple(sections)
-    return tuple(dataclasses.replace(section, figures=()) for section in sections)
-
-
 def drawings(sections: Iterable[Section], noun: str = "images") -> dict[str, Markup]:
     """Return the figures of sections by name, as inline SVG, with the word for the examples of the study."""
     return {
@@ -276,6 +275,8 @@ def drawings(sections: Iterable[Section], noun: str = "images") -> dict[str, Mar
 
 
 def _drawn(chart: Drawing, description: str, noun: str, *, is_wide: bool) -> Markup:
+    from tfaudit.charts.rendering import inline_svg
+
     try:
         return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF, noun=noun))
     except DrawingError as problem:
@@ -287,6 +288,8 @@ def _main_charts(audit: Summary, noun: str) -> dict[str, Markup]:
     drawn: dict[str, Markup] = collections.defaultdict(Markup)
     if not can_draw():
         return drawn
+    from tfaudit.outlets.chart_files import study_charts
+
     for name, chart in study_charts(audit).items():
         kind, _, variant = name.partition("-")
         drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], noun, is_wide=not variant)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.outlets.columns import P
-from tfaudit.outlets.html import drawable_sections, drawings, style_sheet
+from tfaudit.outlets.html import drawings, style_sheet
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
@@ -42,7 +42,7 @@ def write_studies(result: AcrossStudies, out: Path) -> Path:
         InputError: a path that cannot be written.
     """
     names = list(dict.fromkeys(result.slopes["study"]))
-    sections = drawable_sections(studies_sections(result))
+    sections = studies_sections(result)
     sources = cited(f"{section.question} {section.source}" for section in sections)
     page = PAGES.get_template("studies.html.j2").render(
         style=style_sheet("report.css"),

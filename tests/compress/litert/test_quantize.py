@@ -60,8 +60,7 @@ def kernel_types(content):
 
 @pytest.mark.slow
 def test_each_kind_stores_its_types_and_size(model):
-    converted = [kind for kind in KINDS if kind != "int4"]  # test_packed_weights.py
-    content = {kind: quantize(model, kind, representative=IMAGES) for kind in converted}
+    content = {kind: quantize(model, kind, representative=IMAGES) for kind in KINDS}
     kernels = {kind: kernel_types(buffer) & {"float16", "int8"} for kind, buffer in content.items()}
     assert kernels == {
         "float32": set(),
@@ -238,9 +237,9 @@ def nan_model():
     [
         (
             net,
-            "int2",
+            "int4",
             IMAGES,
-            "kind: got 'int2', expected 'float32', 'float16'",
+            "kind: got 'int4', expected 'float32', 'float16'",
         ),
         (
             net,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from tfaudit.audits.attributes.attributes import share_columns
 from tfaudit.audits.result import Drawing, Result
@@ -168,7 +167,10 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
     # All answers are the same: chance alone explains that agreement.
     if yes.mean() in (0, raters):
         return float("nan"), len(yes), raters
-    return float(fleiss_kappa(np.stack([yes, raters - yes], axis=1))), len(yes), raters
+    no = raters - yes
+    agreement = np.mean(yes * (yes - 1) + no * (no - 1)) / (raters * (raters - 1))
+    by_chance = (yes.mean() ** 2 + no.mean() ** 2) / raters**2
+    return float((agreement - by_chance) / (1 - by_chance)), len(yes), raters
 
 
 def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:

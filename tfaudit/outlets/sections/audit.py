@@ -7,6 +7,7 @@ from typing import Any
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.charts.renderer import can_draw
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
 
 ROWS = 40  # the main tables of a section are folded if together they have more rows
@@ -71,7 +72,9 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
 
 
 def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Figure]:
-    """Yield the charts of each result, then the charts that all variants share."""
+    """Yield the charts of each result, then the charts that all variants share; none if they cannot be drawn."""
+    if not can_draw():
+        return
     for shown in results:
         for chart in declaration.charts:
             if not chart.shared and chart.shown(shown.result):

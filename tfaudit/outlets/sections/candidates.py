@@ -1,7 +1,9 @@
 """Candidates from which `tfaudit compress` chose the file; by hand: they come from a search, not an audit."""
 
+import pandas as pd
+
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.gate.candidates_chart import candidates_chart
+from tfaudit.charts.renderer import can_draw
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 
 SHOWN = (
@@ -23,6 +25,13 @@ SHOWN = (
 )
 
 
+def _figures(table: pd.DataFrame) -> tuple[Figure, ...]:
+    from tfaudit.audits.gate.candidates_chart import candidates_chart
+
+    description = "Size of every candidate, and the change of its worst class, with intervals."
+    return (Figure("candidates", candidates_chart(table, None), description),)
+
+
 def candidates_section(study_audit: StudyAudit) -> Section | None:
     """Return the candidates of the search that wrote the study, or None if the study is not from a search."""
     table = study_audit.data.store.table("candidates")
@@ -32,13 +41,12 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
     titles = table.loc[table["chosen"], "title"]
     left_out = len(table) - len(tried)
     reasons = f"Why, and {left_out} that were left out" if left_out else "Why"
-    description = "Size of every candidate, and the change of its worst class, with intervals."
     return Section(
         "candidates",
         "Candidates",
         "Which files were tried, and which was chosen?",
         "",
-        (Figure("candidates", candidates_chart(table, None), description),),
+        _figures(table) if can_draw() else (),
         (
             ReportTable.of("Tried, the smallest first", tried, SHOWN, "candidates"),
             ReportTable.of(

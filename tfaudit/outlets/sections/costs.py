@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.compress.cost_chart import cost_chart
+from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import InputError, listed
 from tfaudit.outlets.columns import column
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
@@ -35,8 +35,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         return None
     table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
     timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
-    description = "Latency with quartiles, and accuracy, of every variant."
-    figures = (Figure("costs", cost_chart(table), description),) if timed else ()
+    figures = _figures(table) if timed and can_draw() else ()
     names = (
         "title",
         "accuracy",
@@ -60,6 +59,13 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         tuple(notes),
         method="Weights, operations, bytes and, if measured, latency of TensorFlow Lite on this machine.",
     )
+
+
+def _figures(table: pd.DataFrame) -> tuple[Figure, ...]:
+    from tfaudit.compress.cost_chart import cost_chart
+
+    description = "Latency with quartiles, and accuracy, of every variant."
+    return (Figure("costs", cost_chart(table), description),)
 
 
 def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | None:

@@ -8,10 +8,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.distortion.chart import balance_chart
 from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
-from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
 from tfaudit.audits.distortion.slope_tests import slope_tests
 from tfaudit.audits.distortion.slopes import (
@@ -20,6 +18,7 @@ from tfaudit.audits.distortion.slopes import (
     pooled_frame,
     slope_frame,
 )
+from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, P
 from tfaudit.outlets.sections.audit import Shown, joint_table
@@ -161,6 +160,11 @@ def _figures(
     intervals: pd.DataFrame,
     titles: Mapping[str, MethodLevel],
 ) -> tuple[Figure, ...]:
+    if not can_draw():
+        return ()
+    from tfaudit.audits.distortion.chart import balance_chart
+    from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+
     figures = []
     if slopes.groupby([*BY]).size().max() > 1:
         by_title = {level: title for title, level in titles.items()}

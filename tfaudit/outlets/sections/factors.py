@@ -1,15 +1,22 @@
 """Factors that explain the accuracy of a class after pruning; by hand: two fits share one table of diagnostics."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.factors.declaration import FACTORS
 from tfaudit.audits.factors.design import term_title
-from tfaudit.audits.factors.regression import Factors
-from tfaudit.errors import listed
+from tfaudit.charts.renderer import can_draw
+from tfaudit.errors import listed, missing_extra
 from tfaudit.outlets.columns import column, p_text
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+
+if TYPE_CHECKING:
+    from tfaudit.audits.factors.regression import Factors
 
 DIAGNOSTICS = (
     "rows",
@@ -33,7 +40,10 @@ DIAGNOSTICS = (
 
 def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
     """Return the regressions of [P] if a study, or one of several, prunes to three sparsities or more; else None."""
-    fits = audits.factors()
+    try:
+        fits = audits.factors()
+    except ModuleNotFoundError as error:
+        return Section.of(FACTORS, (), (), (f"{missing_extra(error, 'this section') or error}.",))
     if not fits:
         return None
     least_squares, binomial = fits
@@ -46,20 +56,7 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
     )
     return Section.of(
         FACTORS,
-        (
-            Figure(
-                "factors",
-                least_squares.chart(),
-                "Coefficients with confidence intervals.",
-                "Least squares",
-            ),
-            Figure(
-                "factors-residuals",
-                least_squares.diagnostics_chart(),
-                "Fitted against observed, residuals.",
-                "Fit",
-            ),
-        ),
+        _figures(least_squares) if can_draw() else (),
         (
             *(
                 ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True)
@@ -73,6 +70,15 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
             _goodness_of_fit(least_squares),
             f"Formula ([P] eq. 2): {least_squares.formula}.",
         ),
+    )
+
+
+def _figures(fit: Factors) -> tuple[Figure, ...]:
+    description = "Coefficients with confidence intervals."
+    checks = "Fitted against observed, residuals."
+    return (
+        Figure("factors", fit.chart(), description, "Least squares"),
+        Figure("factors-residuals", fit.diagnostics_chart(), checks, "Fit"),
     )
 
 

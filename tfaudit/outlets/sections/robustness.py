@@ -6,10 +6,9 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
-from tfaudit.audits.robustness.class_chart import class_corruption_chart, largest_change
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness_table
+from tfaudit.charts.renderer import can_draw
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, signed
@@ -102,6 +101,11 @@ def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
 def _figures(
     study_audit: StudyAudit, results: Mapping[str, Robustness], titled: Mapping[str, Robustness]
 ) -> Iterator[Figure]:
+    if not can_draw():
+        return
+    from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+    from tfaudit.audits.robustness.class_chart import class_corruption_chart, largest_change
+
     titles = study_audit.data.titles
     first = next(iter(results.values()))
     changes = {title: result.changes() for title, result in titled.items()}

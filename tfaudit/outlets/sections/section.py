@@ -6,17 +6,18 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.audits.declaration import Declaration, Table
-from tfaudit.charts.panels import is_grid
-from tfaudit.charts.style import Drawing
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.columns import Column, TextColumn, text_columns
 from tfaudit.runtime.nouns import with_noun
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Figure:
     @property
     def is_wide(self) -> bool:
         """Return whether its panels need the whole width of a page."""
+        from tfaudit.charts.panels import is_grid
+
         return is_grid(self.chart, columns=2)
 
 

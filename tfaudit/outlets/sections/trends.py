@@ -4,7 +4,7 @@ import dataclasses
 
 from tfaudit.analysis.stored_images import tilt_example
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.trends.chart import tilt_chart
+from tfaudit.charts.renderer import can_draw
 from tfaudit.outlets.sections.audit import audit_section
 from tfaudit.outlets.sections.section import Figure, Section
 
@@ -23,11 +23,15 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
 def _tilt_example(study_audit: StudyAudit) -> tuple[Figure, ...]:
     """Return a figure of how tilt is measured on one of the first images; () if it is not measured."""
     data = study_audit.data
-    if not any(values.name == "absolute tilt" for values in data.image_properties):
+    if not can_draw() or not any(
+        values.name == "absolute tilt" for values in data.image_properties
+    ):
         return ()
     count = len(data.store.examples(data.split, images=False, groups=False))
     example = tilt_example(data.store.images(data.split, range(min(FIRST, count))))
     if example is None:
         return ()
+    from tfaudit.audits.trends.chart import tilt_chart
+
     description = "A grey image, and its brighter pixels with the least-squares line through them."
     return (Figure("tilt", tilt_chart(*example), description, "How the tilt is measured"),)
