@@ -44,7 +44,7 @@ def network(seed: int = 0) -> keras.Model:
     for kernel in (model.get_layer("conv").kernel, model.get_layer("scores").kernel):
         kernel.assign(draws.normal(0, 0.2, kernel.shape).astype(np.float32))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True), loss)
+    model.compile(keras.optimizers.SGD(0.02, momentum=0.9, nesterov=True), loss)
     return model
 
 
@@ -103,6 +103,71 @@ def shrink() -> np.ndarray:
     return weights(tfaudit.shrink(model).model)
 
 
+def pruning(schedule: object = 0.8, **settings: object) -> np.ndarray:
+    """Return weights and masks after pruning in `fit`, which prunes more in a second fit of the same callback."""
+    callback = tfaudit.Pruning(schedule, **settings)
+    model = trained(callback)
+    reached = model.history.history["sparsity"]
+    masks = [mask.ravel() for mask in callback.masks().values()]
+    model.fit(*TRAINING, 32, 1, shuffle=False, verbose=0, callbacks=[callback])
+    return np.concatenate([weights(model), *masks, reached])
+
+
+def tfmot_schedule() -> np.ndarray:
+    """Return the same for a schedule of TF-MOT, global ranking and TF-MOT's rule for ties."""
+    import tensorflow_model_optimization as tfmot
+
+    return pruning(
+        tfmot.sparsity.keras.PolynomialDecay(0.1, 0.7, 2, 22, frequency=5), scope="global"
+    )
+
+
+def pruning_with(optimizer: keras.optimizers.Optimizer, **compiled: object) -> np.ndarray:
+    """Return weights and masks after pruning a network that is compiled in another way."""
+    callback = tfaudit.Pruning(0.8)
+    model = network()
+    model.compile(optimizer, model.loss, **compiled)
+    model.fit(*TRAINING, 32, 3, shuffle=False, verbose=0, callbacks=[callback])
+    return np.concatenate([weights(model), *(mask.ravel() for mask in callback.masks().values())])
+
+
+def hold_masks() -> np.ndarray:
+    """Return the weights after fine-tuning under the masks of one-shot pruning."""
+    model = network()
+    callback = tfaudit.HoldMasks(tfaudit.prune(model, 0.8))
+    model.fit(*TRAINING, 32, 2, shuffle=False, verbose=0, callbacks=[callback])
+    return np.append(weights(model), tfaudit.sparsity(model)["zeros"])
+
+
+def rewind() -> np.ndarray:
+    """Return the weights of step 5, pruned by those after training, and trained again under the masks."""
+    callback = tfaudit.Rewind(5)
+    model = trained(callback)
+    masks = tfaudit.prune(model, 0.6)
+    callback.back(masks)
+    rewound = weights(model)
+    model.fit(*TRAINING, 32, 1, shuffle=False, verbose=0, callbacks=[tfaudit.HoldMasks(masks)])
+    return np.concatenate([rewound, weights(model)])
+
+
+def distillation() -> np.ndarray:
+    """Return the weights after focal distillation from two teachers, one after the other."""
+    callback = tfaudit.Distillation(network(1), temperature=2.0, focus=(1, 1))
+    model = trained(callback)
+    callback.teacher = network(2)
+    model.fit(
+        *TRAINING, 32, 1, shuffle=False, verbose=0, callbacks=[callback, tfaudit.Pruning(0.5)]
+    )
+    return weights(model)
+
+
+def excess_gap() -> np.ndarray:
+    """Return weights and multipliers after a bound on the losses of classes."""
+    callback = tfaudit.ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=0.5, every=4)
+    model = trained(callback)
+    return np.append(weights(model), callback.frame()["multiplier"])
+
+
 COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`predict`": predict,
     "`compare_models`": compare,
@@ -110,6 +175,24 @@ COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`ClassAudit`": class_audit,
     "`prune`, `sparsity`": prune,
     "`shrink`": shrink,
+    "`Pruning`": pruning,
+    "`Pruning`, TF-MOT's schedule, global": tfmot_schedule,
+    "`Pruning`, channels": lambda: pruning(method="l2", granularity="channel", axis=-1),
+    "`Pruning`, accumulated gradients": lambda: pruning_with(
+        keras.optimizers.SGD(0.05, momentum=0.9, gradient_accumulation_steps=2)
+    ),
+    "`Pruning`, averaged weights": lambda: pruning_with(keras.optimizers.Adam(use_ema=True)),
+    "`Pruning`, scaled loss": lambda: pruning_with(
+        keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.05), initial_scale=128.0)
+    ),
+    "`Pruning`, several steps per execution": lambda: pruning_with(
+        keras.optimizers.SGD(0.05), steps_per_execution=3
+    ),
+    "`Pruning`, gradient": lambda: pruning(method="gradient", gradient_data=HELD_OUT),
+    "`HoldMasks`": hold_masks,
+    "`Rewind`": rewind,
+    "`Distillation`": distillation,
+    "`ExcessGap`": excess_gap,
 }
 
 

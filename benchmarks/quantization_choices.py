@@ -30,7 +30,6 @@ Measured on one core that others shared: ResNet-50 and 1,000 photographs, 30e6 b
 The one layer was chosen. CIFAR-10's ResNet-56, of which 99.999 was chosen, stands in docs/repair.md.
 """
 
-import copy
 import functools
 import sys
 from collections.abc import Callable, Iterable
@@ -42,10 +41,8 @@ from resnet50_photographs import photographs
 
 import tfaudit
 from tfaudit.audits.model_pair.model_pair import PairComparison
-from tfaudit.compress.litert.quantize import calibrated
-from tfaudit.compress.litert.selective import Calibrated
+from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.runtime.captured_output import captured_output
 
 ALL = (None, None)
 PERCENTILES = (99.9, 99.99, 99.999)
@@ -145,27 +142,12 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
     choices, layers = Choices(Path(folder), images, labels), kernel_layers(model)
 
     @functools.cache
-    def source(count: int = 100) -> tuple[Calibrated, list]:
-        marked = [model.get_layer(name) for name in layers]
-        return calibrated(model, images[choices.first[:count]], marked, examples=count)
-
-    @functools.cache
-    def clipped(percentile: float, count: int = 100) -> Calibrated:
-        made = copy.deepcopy(source(count)[0])
-        if percentile < 100:
-            made.clip(percentile, histograms(count))
-        return made
-
-    @functools.cache
-    def histograms(count: int) -> dict:
-        calibration, feeds = source(count)
-        return calibration.histograms(feeds)
+    def conversions(count: int) -> Conversions:
+        calibration = images[choices.first[:count]]
+        return Conversions(model, representative=calibration, calibration_examples=count)
 
     def int8(percentile: float = 100.0, count: int = 100, spared: Iterable[str] = ()) -> bytes:
-        calibration = clipped(percentile, count)
-        operators = [own for name in spared for own in calibration.operators_of(layers.index(name))]
-        with captured_output():
-            return calibration.quantized(operators)
+        return conversions(count).file("int8", percentile=percentile, keep_float=tuple(spared))
 
     def tried(name: str, *, counts: tuple = ALL, **settings: object) -> None:
         choices.tried(name, functools.partial(int8, **settings), *counts)

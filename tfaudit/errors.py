@@ -56,6 +56,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "ethosu": "ethos",
         "jax": "jax",
         "litert_converter": "jax",
+        "litert_quantizer": "quantizer",
     }
 )
 """The extra of this package that brings a library, by the library's module."""

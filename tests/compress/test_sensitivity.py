@@ -6,7 +6,7 @@ import pytest
 from keras import layers
 
 from tests.builders.operators import operators
-from tfaudit.compress.litert.quantize import calibrated, quantize
+from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import compare_models
 from tfaudit.compress.sensitivity import quantization_sensitivity
 from tfaudit.errors import InputError
@@ -108,8 +108,9 @@ def test_alone_only_that_layer_is_rounded(model, data, spared):
     assert alone.frame()["negative_flips"][0] > alone.frame()["negative_flips"][1]
     assert alone.frame()["rmse"].isna().all()
     assert alone.summary()["largest_rmse"] is None
-    source, _ = calibrated(model, X[:50], [model.get_layer("odd")])
-    content = source.quantized(sorted(set(source.operators) - set(source.operators_of(0))))
+    layers = {"odd": model.get_layer("odd")}
+    source, own = Conversions(model, representative=X[:50]).calibrated(layers)
+    content = source.quantized(sorted({*source.operators.operands} - {*own["odd"]}))
     kinds = [
         (kind, dtype.name)
         for kind, dtype, _ in operators(content)

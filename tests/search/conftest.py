@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.outlets.html import write_report
 from tfaudit.search import candidate_models, candidates, search_report
@@ -43,12 +43,20 @@ def data():
 CONVERTED = {}
 
 
-def converted_once(net, kind, *, representative, check, **settings):
+FILE = Conversions.file
+
+
+def converted_once(conversions, kind, **settings):
     """Equal models give equal bytes, as `quantize` promises: each is converted once for all searches of the tests."""
-    check()
-    key = (weights_seal(net), kind, representative.tobytes(), *settings.items())
+    conversions._check()
+    key = (
+        weights_seal(conversions._forward.model),
+        kind,
+        conversions._representative.tobytes(),
+        *settings.items(),
+    )
     if key not in CONVERTED:
-        CONVERTED[key] = quantize(net, kind, representative=representative, **settings)
+        CONVERTED[key] = FILE(conversions, kind, **settings)
     return CONVERTED[key]
 
 
@@ -66,7 +74,7 @@ def few_candidates(monkeypatch):
 def search(model, data, few_candidates, monkeypatch):
     """Runs a search with the training data: `search(out, **changes)`; the report is written if it is asked for."""
     monkeypatch.setattr(search_module, "ROUNDS", 2)
-    monkeypatch.setattr(candidate_models, "quantize", converted_once)
+    monkeypatch.setattr(Conversions, "file", converted_once)
 
     def run(out, *, report=False, **changes):
         monkeypatch.setattr(

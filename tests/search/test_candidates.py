@@ -11,6 +11,7 @@ from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
 from tfaudit.search.candidates import (
     LEVELS,
+    MIXED,
     PERCENTILES,
     SPARED,
     Preparation,
@@ -46,16 +47,19 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
     table = table_of(candidates(lambda: copy_of(net), training=False))
     assert set(table["key"][~table["is_choice"]]) == set(KINDS)
-    choices = table.loc[table["is_choice"], ["kind", "percentile", "spared", "last"]]
+    choices = table.loc[table["is_choice"], ["kind", "percentile", "spared", "last", "bits"]]
     assert set(choices.itertuples(index=False, name=None)) == {
-        ("int8", 100, 0, True),
-        *(("int8", percentile, 0, False) for percentile in PERCENTILES),
-        *(("int8", 99.999, count, False) for count in SPARED if count < 2),  # of two layers
+        ("int8", 100, 0, True, 0),
+        *(("int8", percentile, 0, False, 0) for percentile in PERCENTILES),
+        *(("int8", 99.999, count, False, 0) for count in SPARED if count < 2),  # of two layers
+        *(("int4", 100, 0, False, bits) for bits in MIXED),
     }
-    plain = len(KINDS) - 1
+    plain = len(KINDS) - 2
     assert table["is_plain"].tolist() == [True] * plain + [False] * (len(table) - plain)
     assert table["estimate"][:plain].is_monotonic_decreasing
-    assert table["estimate"][plain:-1].is_monotonic_increasing
+    slow = table["kind"].isin(["int4", "int16x8"])
+    for part in (table[~slow][plain:], table[slow]):
+        assert part["estimate"].is_monotonic_increasing
     assert table["kind"].iloc[-1] == "int16x8"
     assert table["pruned"].isna().all()
 
@@ -73,12 +77,12 @@ def table_of(plan):
         is_plain=[one.is_plain for one in plan],
         control=[keys.index(one.control.key) if one.control else -1 for one in plan],
     )
-    return table.assign(is_slow=table["kind"] == "int16x8")  # which takes .1 s an image
+    return table.assign(is_slow=table["kind"].map(lambda kind: KINDS[kind].slow))
 
 
 def test_the_last_layer_in_float_is_tried_after_plain_int8_and_before_other_choices(net):
     table = table_of(candidates(lambda: copy_of(net), training=True))
-    choices = table[table["is_choice"] & ~table["aware"]]
+    choices = table[table["is_choice"] & ~table["aware"] & (table["kind"] == "int8")]
     last = choices[choices["last"]]
     assert last["level"].tolist() == [0, *sorted(LEVELS["channel"])]
     assert choices.groupby("control").head(1).index.equals(last.index)

@@ -11,10 +11,10 @@ import pytest
 from tests.builders.compressible import CLASSES, with_outlier
 from tfaudit.compress.litert.flatbuffer import float_operators
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
+from tfaudit.compress.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError
 from tfaudit.search import candidate_models, candidates
@@ -153,7 +153,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     search, int8_kinds, outlier, data, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(candidates, "PERCENTILES", ())
-    measure, measured = LayeredInt8.row, []
+    measure, measured = LayeredFiles.row, []
 
     def row(self, name):
         if len(measured) == 1:
@@ -162,7 +162,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
         measured.append(name)
         return measure(self, name)
 
-    monkeypatch.setattr(LayeredInt8, "row", row)
+    monkeypatch.setattr(LayeredFiles, "row", row)
     with pytest.raises(Killed):
         search(tmp_path / "out", train=None, model=outlier)
     found = search(tmp_path / "out", train=None, model=outlier)
@@ -186,10 +186,10 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
 @pytest.mark.parametrize(
     ("doing", "owner", "name", "calls", "key"),
     [
-        ("was quantized", candidate_models, "quantize", 3, "int8-float=last"),
+        ("was quantized", Conversions, "file", 3, "int8-float=last"),
         # the first two calls look at the number of classes, and predict with the model
         ("was tested", SearchSettings, "ranked", 4, "int8"),
-        ("was measured layer by layer", LayeredInt8, "row", 1, "int8-percentile=99.999-float=1"),
+        ("was measured layer by layer", LayeredFiles, "row", 1, "int8-percentile=99.999-float=1"),
     ],
 )
 def test_a_budget_ends_a_conversion_a_measurement_and_a_test(
@@ -212,7 +212,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(
     assert found.stopped.startswith(
         f'The budget ended while "{interrupted["title"][key]}" {doing}; '
     )
-    if owner is LayeredInt8:
+    if owner is LayeredFiles:
         measured = json.loads((tmp_path / "candidates/sensitivity.json").read_text())
         assert len(measured["rows"]) == 1  # what was measured is kept
 

@@ -20,7 +20,7 @@ from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.litert.quantize import ConversionError, Conversions
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches
@@ -289,15 +289,15 @@ def test_without_training_data_and_without_a_directory(search, model):
 
 @pytest.mark.slow
 def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(search, monkeypatch):
-    real = candidate_models.quantize
+    real = Conversions.file
     reason = "kind 'dynamic_range': TensorFlow Lite cannot"
 
-    def quantize(model, kind, **settings):
+    def file(conversions, kind, **settings):
         if kind == "dynamic_range":
             raise ConversionError(f"{reason}\ndetails")
-        return real(model, kind, **settings)
+        return real(conversions, kind, **settings)
 
-    monkeypatch.setattr(candidate_models, "quantize", quantize)
+    monkeypatch.setattr(Conversions, "file", file)
     table = search(None, train=None).frame().set_index("candidate")
     assert table.loc["dynamic_range", ["outcome", "reason"]].tolist() == [NO_FILE, reason]
 

@@ -188,12 +188,12 @@ def test_layers_of_int8_may_stay_in_float():
         (
             Quantized,
             {"kind": "float16", "keep_float": "last"},
-            r"keep_float: got 'last', expected \(\) unless 'int8'",
+            r"keep_float: got 'last', expected \(\) unless 'int4'",
         ),
         (
             Quantized,
             {"kind": "int16x8", "keep_float": ("a",)},
-            r"keep_float: got \('a',\), expected \(\) unless 'int8'",
+            r"keep_float: got \('a',\), expected \(\) unless 'int4'",
         ),
         (
             Quantized,
@@ -202,8 +202,8 @@ def test_layers_of_int8_may_stay_in_float():
         ),
         (
             Quantized,
-            {"kind": "int4"},
-            "kind: got 'int4', expected 'float32', 'float16'",
+            {"kind": "int2"},
+            "kind: got 'int2', expected 'float32', 'float16'",
         ),
         (
             Quantized,
@@ -220,7 +220,7 @@ def test_layers_of_int8_may_stay_in_float():
         (
             Quantized,
             {"kind": "int8", "io": "int8", "keep_float": "last"},
-            "keep_float: got 'last', expected \\(\\) unless 'int8' with io 'float32'",
+            "keep_float: got 'last', expected \\(\\) unless 'int4', or 'int8' with io 'float32'",
         ),
         (
             Quantized,

@@ -6,7 +6,6 @@ from typing import Any
 import keras
 
 from tfaudit.compress.callback import ModelCallback
-from tfaudit.compress.keras_model import require_tensorflow
 from tfaudit.errors import InputError
 from tfaudit.runtime.keras_internals import build_from
 
@@ -106,11 +105,6 @@ class TrainingCallback(ModelCallback):
     def __init__(self) -> None:
         super().__init__()
         self._train_function: SecondTrainFunction | None = None
-
-    def set_model(self, model: Any = None) -> None:
-        """Set the model of a fit."""
-        require_tensorflow()
-        super().set_model(model)
 
     def _require_optimizer(self, expected: str) -> None:
         if getattr(self.model, "optimizer", None) is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,9 @@ import rich.progress
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import layers_by_name, require_keras_model
+from tfaudit.compress.mixed_precision import class_loss
 from tfaudit.compress.model_comparison import predictions_of
-from tfaudit.errors import InputError, listed, require, require_one_of
+from tfaudit.errors import require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.stats.multiplicity import adjust
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import keras
 
     from tfaudit.charts.style import Drawing
+    from tfaudit.compress.litert.quantize import Conversions
     from tfaudit.compress.litert.selective import Calibrated
 
 MODES = ("spared", "alone")
@@ -68,8 +71,9 @@ class QuantizationSensitivity(Result):
         Columns: `layer`; `operators`, the number of the layer's operators in the file; `bytes` of the file in which
         only this layer is float ("spared") or int8 ("alone"); compared with the float model, `negative_flips`,
         `positive_flips`, `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and
-        `change_high_pp`, `worst_class` and its `worst_change_pp`; `avoided`, the negative flips of plain int8 minus
-        those of this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm` (NaN for
+        `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_loss_pp`, the largest fall of a class's mean
+        probability of the right class; `avoided`, the negative flips of the file without spared layers minus those of
+        this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm` (NaN for
         "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its output
         (NaN if not measured).
         """
@@ -106,6 +110,7 @@ def quantization_sensitivity(
     *,
     representative: Any,
     layers: Iterable[str] | None = None,
+    kind: str = "int8",
     mode: str = "spared",
     percentile: float = 100.0,
     rmse: bool = True,
@@ -126,6 +131,7 @@ def quantization_sensitivity(
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `compare_models`.
         representative: training images for calibration, as for `quantize`.
         layers: names of layers to measure; all layers with a kernel by default.
+        kind: "int8", or "int4" with the other type int8 where int8 has float.
         mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
         percentile: percentile at which the ranges of all files end, as for `quantize`; 100 clips no values.
         rmse: whether to measure the rounding errors too, on the first 10 representative examples.
@@ -144,25 +150,27 @@ def quantization_sensitivity(
     >>> result.frame()[["layer", "negative_flips", "avoided"]].values.tolist()
     [['only', 0.0, 0.0]]
     """
+    from tfaudit.compress.litert.quantize import Conversions
     from tfaudit.compress.pruning.kernels import kernel_layers
 
     begin = time.perf_counter()
+    require_one_of("kind", kind, ("int8", "int4"))
     require_one_of("mode", mode, MODES)
     model = require_keras_model(model)
     measured = layers_by_name(model, kernel_layers(model) if layers is None else layers, "layers")
     require(bool(measured), "layers", layers, "one layer or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-    layered = LayeredInt8(
+    layered = LayeredFiles(
         model,
-        [*measured.values()],
-        representative,
+        Conversions(model, representative=representative, output=output),
+        measured,
         lambda made: predictions_of({"model": made}, data, batch_size=batch_size, output=output)[
             "model"
         ],
+        kind=kind,
         percentile=percentile,
-        output=output,
     )
-    errors = layered.rounding_errors() if rmse else {}
+    errors = layered.rounding_errors() if rmse and kind == "int8" else {}
     show = sys.stderr.isatty() if progress is None else progress
     rows = [
         layered.row(name, mode) | {"rmse": errors.get(name, np.nan)}
@@ -180,27 +188,26 @@ def quantization_sensitivity(
 
 
 def sensitive_first(table: pd.DataFrame, mode: str = "spared") -> pd.DataFrame:
-    """Sort rows of `LayeredInt8.row`, the most sensitive layer first."""
+    """Sort rows of `LayeredFiles.row`, the most sensitive layer first."""
     order = ["negative_flips", "change_pp", "changed"]
     ascending = [mode == "spared", mode == "alone", mode == "spared"]
     return table.sort_values(order, ascending=ascending, kind="stable").reset_index(drop=True)
 
 
-class LayeredInt8:
-    """Int8 files of a model that is calibrated once, each with a single layer in float or in int8.
+class LayeredFiles:
+    """Files of a model that is converted once, each with a single layer in another type than all others.
 
     Args:
         model: a built Keras 3 model.
-        layers: layers to measure.
-        representative: training images for calibration.
+        conversions: conversions of the model.
+        layers: layers to measure, by name.
         predictions: function that returns the predictions of a model or flatbuffer on labelled examples.
+        kind: "int8", which leaves other layers in float, or "int4", which leaves them in int8.
         percentile: percentile at which ranges end; 100 by default.
-        output: name of the output to use if the model has several.
-        check: function called before every conversion and calibration step, as in `quantize`.
 
     Attributes:
-        plain: the comparison of the float model with its int8 file in which no layer is spared.
-        size: bytes of this int8 file.
+        plain: the comparison of the float model with the file in which no layer is spared.
+        size: bytes of this file.
 
     Raises:
         InputError: `quantize` refuses an argument, or a layer has no operators of its own.
@@ -210,60 +217,69 @@ class LayeredInt8:
     def __init__(
         self,
         model: keras.Model,
-        layers: Sequence[keras.layers.Layer],
-        representative: Any,
+        conversions: Conversions,
+        layers: Mapping[str, keras.layers.Layer],
         predictions: Callable[[Any], Predictions],
         *,
+        kind: str = "int8",
         percentile: float = 100.0,
-        output: str | None = None,
-        check: Callable[[], None] | None = None,
     ) -> None:
-        from tfaudit.compress.litert.quantize import calibrated
-
-        self._predicted = predictions
-        self._source, self._feeds = calibrated(
-            model, representative, layers, output=output, check=check
-        )
-        if percentile < 100:
-            self._source.clip(percentile, self._source.histograms(self._feeds))
-        self._operators = {
-            layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)
-        }
-        if empty := [name for name, own in self._operators.items() if not own]:
-            raise InputError("layers", listed(empty), "layers with operators of their own")
-        plain = self._converted(())
-        self._before, self._with_int8 = self._predicted(model), self._predicted(plain)
-        self.plain, self.size = compare(self._before, self._with_int8), len(plain)
+        self._predicted, self._conversions, self._layers = predictions, conversions, [*layers]
+        self._kind = kind
+        if kind == "int8":
+            self._source, self._operators = conversions.calibrated(layers, percentile)
+        plain = self._file("", "spared")
+        self._before, self._plainly = self._predicted(model), self._predicted(plain)
+        self.plain, self.size = compare(self._before, self._plainly), len(plain)
 
     def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
         """Return the columns of `QuantizationSensitivity.frame` for a layer, except `rmse` and `avoided_p_holm`."""
-        operators = set(self._operators[name])
-        spared = operators if mode == "spared" else set(self._source.operators) - operators
-        content = self._converted(spared)
+        content = self._file(name, mode)
         after = self._predicted(content)
         pair = compare(self._before, after)
         summary = pair.summary()
         avoided = float(self.plain.overall.lost - pair.overall.lost)
-        p = compare(self._with_int8, after).overall.p if mode == "spared" else np.nan
+        p = compare(self._plainly, after).overall.p if mode == "spared" else np.nan
         return {
             "layer": name,
-            "operators": len(operators),
+            "operators": len(self._operators[name]) if self._kind == "int8" else np.nan,
             "bytes": len(content),
             **{name: summary[name] for name in COMPARED},
+            "class_loss_pp": class_loss(self._before, after),
             "changed": summary["flips"],
             "avoided": avoided if mode == "spared" else np.nan,
             "avoided_p": p,
         }
 
+    def loss(self, name: str, dtype: str) -> float:
+        """Return the points that the worst class loses by the type of one layer's weights, all others being int8."""
+        types = {one: dtype if one == name else "int8" for one in self._layers}
+        if dtype == self._kind:
+            del types[name]
+        after = self._predicted(self._conversions.file(self._kind, layer_types=types))
+        return class_loss(self._eight, after)
+
+    @functools.cached_property
+    def _eight(self) -> Predictions:
+        """The predictions of the file in which all layers are int8."""
+        types = dict.fromkeys(self._layers, "int8")
+        return self._predicted(self._conversions.file(self._kind, layer_types=types))
+
     def rounding_errors(self) -> dict[str, float]:
         """Return the largest rounding error of each layer's operators on the first representative examples."""
-        errors = rounding_errors(self._source, self._feeds[:DEBUGGED])
+        errors = rounding_errors(self._source, self._conversions.feeds()[:DEBUGGED])
         largest = {
             name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()
         }
         return {name: max(values) for name, values in largest.items()}
 
-    def _converted(self, spared: Iterable[str]) -> bytes:
+    def _file(self, name: str, mode: str) -> bytes:
+        """Return the file in which one layer, or none, is spared or alone."""
+        if self._kind != "int8":
+            wider = [one for one in self._layers if (one == name) == (mode == "spared")]
+            return self._conversions.file(self._kind, layer_types=dict.fromkeys(wider, "int8"))
+        own = set(self._operators.get(name, ()))
+        spared = own if mode == "spared" else {*self._source.operators.operands} - own
         with captured_output():
             return self._source.quantized(sorted(spared))
 

@@ -8,6 +8,21 @@ import keras
 import numpy as np
 
 
+def strategy_scope(model: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return the scope of a model's distribution strategy, which only TensorFlow has."""
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy.scope() if strategy is not None else contextlib.nullcontext()
+
+
+def replicas() -> int:
+    """Return the number of replicas between which a training step divides its loss."""
+    if keras.backend.backend() != "tensorflow":
+        return 1
+    import tensorflow as tf
+
+    return int(tf.distribute.get_strategy().num_replicas_in_sync)
+
+
 def on_arrays(
     function: Callable[..., Any],
     specs: Sequence[tuple[tuple[int | None, ...], np.dtype]],

@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -67,6 +67,46 @@ def step_counter(optimizer: Any) -> Any:
     If gradients are accumulated, `optimizer.iterations` counts updates and is not a variable.
     """
     return getattr(optimizer, "inner_optimizer", optimizer)._iterations
+
+
+def hold_in_optimizer(optimizer: Any, variables: Iterable[Any]) -> Callable[[], None]:
+    """Hand variables to JAX' compiled steps with those of an optimizer, unsaved; return a function that ends this."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    held = list(variables)
+    for variable in held:
+        variable.held = True
+        inner._track_variable(variable)
+
+    def save_own_variables(store: Any) -> None:
+        own = (variable for variable in inner.variables if not hasattr(variable, "held"))
+        for number, variable in enumerate(own):
+            store[str(number)] = variable.numpy()
+
+    def release() -> None:
+        for variable in held:
+            inner._untrack_variable(variable)
+        if not any(hasattr(variable, "held") for variable in inner.variables):
+            del inner.save_own_variables
+
+    inner.save_own_variables = save_own_variables
+    return release
+
+
+def hold_in_model(model: Any, variable: Any) -> Callable[[], None]:
+    """Hand a variable to JAX' compiled steps with those of a model's metrics; return a function that ends this."""
+    import keras
+
+    class Held(keras.metrics.Metric):  # type: ignore[misc]
+        def result(self) -> dict[str, Any]:
+            return {}
+
+        def reset_state(self) -> None:
+            pass
+
+    held = Held(name="held")
+    held.variable = variable
+    model._metrics.append(held)
+    return lambda: model._metrics.remove(held)
 
 
 def build_from(model: Any, batch: Any) -> None:

@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.mixed_precision import layer_types
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.pruning.kernels import kernel_layers
+from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
-from tfaudit.compress.sensitivity import LayeredInt8, sensitive_first
+from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
@@ -32,7 +33,7 @@ from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.candidates import INT8, SPARED_PERCENTILE, Candidate, Preparation
+from tfaudit.search.candidates import INT4, INT8, SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.search.search_data import Parts, some_of_every_class
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
@@ -79,6 +80,7 @@ class CandidateMaker:
         self._is_over = is_over
         self._representative = parts.calibration.held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
+        self._conversions = functools.lru_cache(maxsize=1)(self._converted)
 
     def flatbuffer(self, candidate: Candidate) -> bytes:
         """Return a candidate's flatbuffer.
@@ -88,16 +90,13 @@ class CandidateMaker:
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was made.
         """
-        return quantize(
-            self._opened(candidate.preparation),
+        return self._conversions(candidate.preparation).file(
             candidate.kind,
-            representative=self._representative,
-            output=self._settings.output,
             sparse=candidate.sparse,
             percentile=candidate.percentile,
             io=INT8 if self._settings.full_integer else FLOAT,
             keep_float=LAST if candidate.last else self.layers_in_float(candidate),
-            check=self._check("was quantized"),
+            layer_types=self.layer_types(candidate),
         )
 
     def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
@@ -118,9 +117,26 @@ class CandidateMaker:
             raise InputError("model", got, f"{candidate.spared} or more")
         return tuple(small[: candidate.spared])
 
-    def is_measured(self) -> bool:
+    def layer_types(self, candidate: Candidate) -> dict[str, str]:
+        """Return the types of the layers of an int4 candidate that are wider; measure the layers' costs if needed.
+
+        Raises:
+            OutOfTimeError: the budget ended before all layers were measured; finished measurements are stored.
+        """
+        if not candidate.bits:
+            return {}
+        rows = self._costs_of_int4()["rows"]
+        model = self._source.model
+        weights = dict.fromkeys(kernel_layers(model), 0)
+        kernels = find_kernels(model)
+        for name, layer in owners(model, kernels).items():
+            weights[layer.name] += int(np.prod(kernels[name].shape))
+        losses = {row["layer"]: (row["int4"], row["int8"]) for row in rows}
+        return layer_types(weights, losses, candidate.bits)
+
+    def is_measured(self, kind: str = INT8) -> bool:
         """Return whether the cost of every layer has been measured."""
-        return bool(self._store.sensitivity()["complete"])
+        return bool(self._store.sensitivity(kind)["complete"])
 
     def is_trained(self, preparation: Preparation) -> bool:
         """Return whether a candidate's model is ready: trained already, or used without training."""
@@ -143,34 +159,48 @@ class CandidateMaker:
 
     def _sensitivity(self) -> dict[str, Any]:
         """Return rows with the cost of each layer, and the bytes of the int8 file; measure what is not stored yet."""
-        measured = self._store.sensitivity()
+
+        def figures(layered: LayeredFiles, layer: str) -> dict[str, float]:
+            row = layered.row(layer)
+            names = ("bytes", "negative_flips", "change_pp", "changed")
+            return {name: float(row[name]) for name in names}
+
+        return self._layer_by_layer(INT8, figures)
+
+    def _costs_of_int4(self) -> dict[str, Any]:
+        """Return rows with the points that the worst class loses by each layer in int4, and in int8."""
+
+        def figures(layered: LayeredFiles, layer: str) -> dict[str, float]:
+            return {"int4": layered.loss(layer, INT4), "int8": -layered.loss(layer, "float16")}
+
+        return self._layer_by_layer(INT4, figures)
+
+    def _layer_by_layer(
+        self, kind: str, figures: Callable[[LayeredFiles, str], dict[str, float]]
+    ) -> dict[str, Any]:
+        """Return the figures of every layer with a kernel; measure what is not stored yet."""
+        measured = self._store.sensitivity(kind)
         if measured["complete"]:
             return measured
         model = self._source.model
         settings = self._settings
         data = some_of_every_class(self._parts.selection, SENSITIVITY_EXAMPLES, settings.seed)
-        layers = [model.get_layer(name) for name in kernel_layers(model)]
+        names = kernel_layers(model)
         check = self._check("was measured layer by layer")
-        layered = LayeredInt8(
+        layered = LayeredFiles(
             model,
-            layers,
-            self._representative,
+            self._conversions(Preparation()),
+            {name: model.get_layer(name) for name in names},
             lambda made: settings.predictions(made, data),
+            kind=kind,
             percentile=SPARED_PERCENTILE,
-            output=settings.output,
-            check=check,
         )
         measured["bytes"] = layered.size
-        for layer in layers[len(measured["rows"]) :]:
+        for layer in names[len(measured["rows"]) :]:
             check()
-            row = layered.row(layer.name)
-            figures = {
-                name: float(row[name])
-                for name in ("bytes", "negative_flips", "change_pp", "changed")
-            }
-            measured["rows"].append({"layer": layer.name} | figures)
-            measured["complete"] = layer is layers[-1]
-            self._store.save_sensitivity(measured)
+            measured["rows"].append({"layer": layer} | figures(layered, layer))
+            measured["complete"] = layer == names[-1]
+            self._store.save_sensitivity(measured, kind)
         return measured
 
     def _check(self, doing: str) -> Callable[[], None]:
@@ -186,6 +216,15 @@ class CandidateMaker:
             return self._source.model
         self.predictions(preparation)
         return load_keras(self._store.model_path(preparation.key))
+
+    def _converted(self, preparation: Preparation) -> Conversions:
+        """Return the conversions of a model, which all its candidates share."""
+        return Conversions(
+            self._opened(preparation),
+            representative=self._representative,
+            output=self._settings.output,
+            check=self._check("was quantized"),
+        )
 
     def _aware(self, preparation: Preparation) -> keras.Model:
         """Return a model trained for int8, starting from the source model or a pruned one."""

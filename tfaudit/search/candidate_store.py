@@ -2,7 +2,7 @@
 
 ```
 DIR/candidates/                       a study of `tfaudit.store`; the selection part is its test split
-DIR/candidates/sensitivity.json       cost of int8 per layer, as far as measured
+DIR/candidates/sensitivity*.json      cost of int8 and int4 per layer, as far as measured
 DIR/judged.csv DIR/candidates.csv     ids of the examples that judged the chosen file, the table of all candidates
 DIR/verdict.json DIR/model.tflite     the verdict on the chosen file, and the file if it passes
 DIR/study.json ... DIR/report.html    the study of the examples that judged: the model and the chosen candidate
@@ -43,7 +43,8 @@ FOLDER = "candidates"
 HELD_OUT = "held_out"
 """Name of the split that holds predictions on the held-out part."""
 
-SENSITIVITY = "sensitivity.json"
+SENSITIVITY = {"int8": "sensitivity.json", "int4": "sensitivity_int4.json"}
+"""Names of the files with the cost of layers, by kind."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,15 +137,15 @@ class CandidateStore:
         """Return the path of a trained model, a `.keras` file."""
         return self._store.directory / self._path(key, "keras")
 
-    def save_sensitivity(self, measured: Mapping[str, Any]) -> None:
-        """Write the cost of int8 per layer, as JSON values."""
-        self._store.write(SENSITIVITY, sealed_json(measured))
+    def save_sensitivity(self, measured: Mapping[str, Any], kind: str = "int8") -> None:
+        """Write the cost of a kind per layer, as JSON values."""
+        self._store.write(SENSITIVITY[kind], sealed_json(measured))
 
-    def sensitivity(self) -> dict[str, Any]:
-        """Return the cost of int8 per layer, as far as measured; no rows if the file is missing or damaged."""
+    def sensitivity(self, kind: str = "int8") -> dict[str, Any]:
+        """Return the cost of a kind per layer, as far as measured; no rows if the file is missing or damaged."""
         nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
-            measured = read_sealed_json(read_regular(self._store.directory / SENSITIVITY))
+            measured = read_sealed_json(read_regular(self._store.directory / SENSITIVITY[kind]))
         except (OSError, ValueError):
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing

@@ -42,6 +42,9 @@ PERCENTILES = (99.999, 99.99)
 SPARED, SPARED_PERCENTILE = (1, 3), 99.999
 """Numbers of layers in float, the most sensitive ones, and the percentile at which the others' ranges end."""
 
+INT4, MIXED = "int4", (4.25, 4.5, 5.0, 6.0)
+"""Kind whose layers may have wider types, and mean bits per weight of such files; 8 would be those of int8."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
@@ -86,6 +89,7 @@ class Candidate:
         percentile: percentile at which int8 ranges end, 100 for the full range; see `quantize`.
         spared: number of layers that stay in float, those that int8 harms most.
         last: whether the last layer stays in float.
+        bits: mean bits of a weight of an int4 file, some of whose layers have wider types; 0 if none has.
         aware: whether the model is trained for int8 first.
         estimate: expected size of the file in bytes; a candidate is not tried if this exceeds a file that passes.
     """
@@ -96,6 +100,7 @@ class Candidate:
     percentile: float = 100.0
     spared: int = 0
     last: bool = False
+    bits: float = 0.0
     aware: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
 
@@ -117,6 +122,7 @@ class Candidate:
             "sparse" if self.sparse else "",
             percentile,
             spared,
+            f"bits={self.bits:g}" if self.bits else "",
         )
         return "-".join(filter(None, parts))
 
@@ -133,6 +139,8 @@ class Candidate:
             'int8, last layer in float'
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
+        if self.bits:
+            parts.append(f"{self.bits:g} bits a weight")
         if self.last:
             parts.append("last layer in float")
         if self.spared:
@@ -159,8 +167,8 @@ class Candidate:
 
     @property
     def is_choice(self) -> bool:
-        """Whether it varies a plain int8 candidate: percentile ranges, layers in float or training for int8."""
-        return self.percentile < 100 or self.spared > 0 or self.last or self.aware
+        """Whether it varies a plain candidate: percentile ranges, layers in float or wider, or training for int8."""
+        return self.percentile < 100 or max(self.spared, self.bits) > 0 or self.last or self.aware
 
     @property
     def is_full_integer(self) -> bool:
@@ -178,7 +186,7 @@ class Candidate:
         """The same candidate without remedies and int8 choices, which is tried first; None if it has neither."""
         pruned = None if self.pruned is None else self.pruned.control
         plain = dataclasses.replace(
-            self, pruned=pruned, percentile=100.0, spared=0, last=False, aware=False
+            self, pruned=pruned, percentile=100.0, spared=0, last=False, bits=0.0, aware=False
         )
         return None if plain == self else plain
 
@@ -187,10 +195,12 @@ def bytes_per_weight(kind: str) -> float:
     """Return the bytes per weight in a kind of flatbuffer, from its settings in `KINDS`.
 
     Example:
-        >>> [bytes_per_weight(kind) for kind in ("float32", "float16", "dynamic_range", "int8")]
-        [4.0, 2.0, 1.0, 1.0]
+        >>> [bytes_per_weight(kind) for kind in ("float32", "float16", "dynamic_range", "int8", "int4")]
+        [4.0, 2.0, 1.0, 1.0, 0.5]
     """
     settings = KINDS[kind]
+    if settings.bits:
+        return settings.bits / 8
     if not settings.optimized:
         return 4.0
     return float(np.dtype(settings.types[0]).itemsize) if settings.types else 1.0
@@ -210,7 +220,7 @@ def candidates(
     Pruned models are fine-tuned without a remedy, and with each remedy of `tfaudit.study.remedies.REMEDIES`. The
     unpruned model and models without some channels have further int8 candidates: the last layer in float, so that
     scores do not tie; ranges that end at percentiles; and training for int8. The unpruned model also has candidates
-    with other layers in float.
+    with other layers in float, and int4 candidates with layers in int8 or float16.
 
     Channels are removed from layers that can lose single channels, as `removable_layers` finds by trial. Zeros in
     kernels make a file smaller only if they are not stored; LiteRT runs such sparse kernels in float kinds only.
@@ -244,7 +254,12 @@ def _has_last_layers(model: keras.Model) -> bool:
 
 
 def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candidate]:
-    """Return the int8 variations that need no training; none for other kinds."""
+    """Return the int8 and int4 variations that need no training; none for other kinds."""
+    if control.kind == INT4 and layers > 1:
+        whole = control.estimate / bytes_per_weight(INT4)
+        return [
+            dataclasses.replace(control, bits=bits, estimate=whole * bits / 8) for bits in MIXED
+        ]
     if control.kind != INT8:
         return []
     made = [dataclasses.replace(control, last=True)] if last else []

@@ -58,6 +58,7 @@ from tfaudit.search.source_model import SourceModel
 from tfaudit.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
+from tfaudit.study.quantization import LAYER_TYPES
 from tfaudit.study.training import Training
 
 if TYPE_CHECKING:
@@ -324,6 +325,8 @@ class _Search:
             return TRAINING, candidate.preparation.key
         if candidate.spared and not self._maker.is_measured():
             return MEASURING, ""
+        if candidate.bits and not self._maker.is_measured(candidate.kind):
+            return MEASURING, candidate.kind
         return CONVERTING, candidate.key
 
     def _judged(self) -> SmallestFile:
@@ -426,9 +429,13 @@ class _Search:
         return [f"An earlier search in this directory judged {listed(outside)}."] if outside else []
 
     def _in_float(self, candidate: Candidate) -> list[str]:
-        """Say which layers of a candidate are in float, if they were chosen by their cost."""
+        """Say which layers of a candidate are in float or wider types, if they were chosen by their cost."""
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
-        return [f"In float: {', '.join(names)}."] if names else []
+        types = self._maker.layer_types(candidate)
+        groups = {"float": names} | {
+            dtype: tuple(name for name in types if types[name] == dtype) for dtype in LAYER_TYPES
+        }
+        return [f"In {dtype}: {', '.join(names)}." for dtype, names in groups.items() if names]
 
     def _clipped(self, key: str, content: bytes) -> list[str]:
         """Say how many values a file clips of the examples that judge it, if any."""

@@ -12,7 +12,7 @@ IO_TYPES = (FLOAT, "int8", "uint8")
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationKind:
-    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, so that studies need no TensorFlow."""
+    """Settings of `tf.lite.TFLiteConverter` or LiteRT Quantizer for one kind, as names: studies need no TensorFlow."""
 
     title: str  # name in tables and charts, as in [F] table 2
     optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
@@ -21,6 +21,8 @@ class QuantizationKind:
     # Whether activations are quantized with ranges from representative images.
     calibrated: bool = False
     slow: bool = False  # whether LiteRT has only reference kernels for it on CPUs
+    # Bits of weights that LiteRT Quantizer stores in the float32 file; 0 if the converter makes the file.
+    bits: int = 0
 
 
 KINDS = {
@@ -39,7 +41,11 @@ KINDS = {
         calibrated=True,
         slow=True,
     ),
+    "int4": QuantizationKind("int4 weights", slow=True, bits=4),
 }
 """Kinds by name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and
 computes activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
-activations of int16."""
+activations of int16; `int4` stores weights as int4 and computes activations in float."""
+
+LAYER_TYPES = ("int8", "float16")
+"""Types that single layers of an `int4` file may have."""

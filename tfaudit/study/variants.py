@@ -285,7 +285,7 @@ class Quantized(Remedied):
         remedy: "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`, only for "int8" of dense members: a
             copy of the dense member is trained for int8 first, with the study's `retraining`, or else its `training`.
             None by default.
-        keep_float: layers that stay in float, only for "int8": "last" or names, such as `("logits",)`, as in
+        keep_float: layers that stay in float, for "int8" and "int4": "last" or names, such as `("logits",)`, as in
             `quantize`. "last" is the last layer, whose int8 scores, having 256 levels, often tie. None by default.
         percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
         sparse: whether kernels with many zeros are stored without them, as in `quantize`.
@@ -304,7 +304,7 @@ class Quantized(Remedied):
 
     def __post_init__(self) -> None:
         require_one_of("kind", self.kind, KINDS)
-        require_one_of("sparse", self.sparse, (True, False))
+        require_one_of("sparse", self.sparse, (False,) if KINDS[self.kind].bits else (True, False))
         require_one_of("io", self.io, IO_TYPES)
         set_fields(self, remedy=remedies_of(self.remedy, QUANTIZATION_REMEDIES))
         if self.keep_float != LAST:
@@ -319,8 +319,8 @@ class Quantized(Remedied):
             percentile=(is_int8 or whole, "100 unless 'int8'"),
             io=(is_int8 or self.io == FLOAT, f"{FLOAT!r} unless 'int8'"),
         )
-        in_float = is_int8 and self.io == FLOAT
-        expected = f"() unless 'int8' with io {FLOAT!r}"
+        in_float = KINDS[self.kind].bits > 0 or (is_int8 and self.io == FLOAT)
+        expected = f"() unless 'int4', or 'int8' with io {FLOAT!r}"
         check_settings(self, keep_float=(in_float or not self.keep_float, expected))
         remedy = _text(self.remedy)
         require(is_int8 or not remedy, "remedy", remedy, "none unless 'int8'")

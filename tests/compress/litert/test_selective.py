@@ -69,7 +69,7 @@ def test_marks_leave_replaced_calls_as_they_were(model):
     layer = model.get_layer("conv2d")
     layer.call = replaced = functools.partial(layer.call)
     try:
-        with marked([[layer]]):
+        with marked([layer]):
             assert layer.call is not replaced
         assert layer.call is replaced
     finally:
@@ -81,7 +81,7 @@ def debugged(model, tmp_path_factory):
     """The public debugger of a model whose second convolution is marked."""
     folder = tmp_path_factory.mktemp("exported")
     with captured_output():
-        with marked([[model.get_layer("conv2d_1")]]):
+        with marked([model.get_layer("conv2d_1")]):
             model.export(folder, verbose=False)
         converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -94,7 +94,7 @@ def debugged(model, tmp_path_factory):
 @pytest.mark.slow
 def test_the_public_debugger_gives_the_same_file(debugged):
     own = Calibrated(debugged.calibrated_model)
-    spared = own.operators_of(0)
+    spared = own.operators.of(0)
     assert len(spared) == 1
     options = tf.lite.experimental.QuantizationDebugOptions(denylisted_nodes=spared)
     with captured_output():
@@ -111,7 +111,7 @@ def test_the_public_debugger_gives_the_same_file(debugged):
 def test_percentiles_are_those_of_numpy_within_a_bin(model, debugged):
     own = Calibrated(debugged.calibrated_model)
     before = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
-    own.clip(99, own.histograms([[image[None]] for image in IMAGES]))
+    own = own.clipped(99, own.histograms([[image[None]] for image in IMAGES]))
     after = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
     source = min(before)  # the first tensor is the input
     width = (before[source][1] - before[source][0]) / 2048

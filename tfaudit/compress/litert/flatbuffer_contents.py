@@ -1,8 +1,9 @@
 """Weights and operations of a flatbuffer, read with its schema and from one run, which shows the shapes."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     except (RuntimeError, ValueError) as error:  # LiteRT checks more without delegates
         got = f"a flatbuffer that LiteRT cannot run without delegates ({one_line(error)})"
         raise InputError("model", got, "one that runs") from None
-    graph = _Graph(model, shapes)
+    graph = _Graph(model, content, shapes)
     stored = {
         tensor.buffer: tensor
         for part in model.subgraphs
@@ -83,7 +84,8 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
             effective = round(macs * (graph.nonzero(kernel) / _size(kernel)))
             counted.append(Operation(_name(kernel), macs, effective))
     prunable = sum(map(_size, kernels.values()))
-    unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
+    read = {*_TYPES, schema.TensorType.INT4}
+    unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in read})
     return FlatbufferContents(
         parameters=sum(map(_size, stored.values())),
         prunable=prunable,
@@ -100,7 +102,7 @@ def table_rows(content: bytes) -> int:
     Every table of embeddings has the tokens below this number.
     """
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
-    graph = _Graph(model, {})
+    graph = _Graph(model, content)
     positions = {"GATHER": 0, "EMBEDDING_LOOKUP": 1}  # position of the table among the operands
     tables = [
         graph.constant(operator.inputs[positions[graph.kind(operator)]])
@@ -111,11 +113,31 @@ def table_rows(content: bytes) -> int:
     return min((int(shape[0]) for shape in shapes if len(shape) == 2), default=256)
 
 
+def weight_types(content: bytes) -> dict[str, tuple[str, int]]:
+    """Return the type of the weights of each operator that has some, and their number, by the name of its result.
+
+    Biases and constants of one dimension do not count; of several constants, the largest says the type.
+    """
+    graph = _Graph(schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0)), content)
+    names = {code: name.lower() for name, code in vars(schema.TensorType).items()}
+    types = {}
+    for operator in graph.operators:
+        constants = [graph.constant(index) for index in operator.inputs]
+        kernels = [one for one in constants if one is not None and np.sum(one.shape > 1) > 1]
+        if kernels and graph.kind(operator) not in ("DEQUANTIZE", "DENSIFY"):
+            largest = max(kernels, key=_size)
+            result = graph.tensors[operator.outputs[0]].name.decode()
+            types[result] = names[largest.type], _size(largest)
+    return types
+
+
 class _Graph:
     """Main subgraph of a flatbuffer, with the operator that makes each tensor."""
 
-    def __init__(self, model: Any, shapes: dict[int, list[int]]) -> None:
-        self._model, self._shapes = model, shapes
+    def __init__(
+        self, model: Any, content: bytes, shapes: Mapping[int, list[int]] = MappingProxyType({})
+    ) -> None:
+        self._model, self._content, self._shapes = model, content, shapes
         self.tensors, self.operators = model.subgraphs[0].tensors, model.subgraphs[0].operators
         self._makers = {
             output: operator for operator in self.operators for output in operator.outputs
@@ -130,7 +152,7 @@ class _Graph:
     def is_weight(self, tensor: Any) -> bool:
         scaled = tensor.quantization is not None and tensor.quantization.scale is not None
         floating = tensor.type in _TYPES and _TYPES[tensor.type].kind == "f"
-        return self._data(tensor) is not None and (
+        return len(self._data(tensor)) > 0 and (
             floating or (scaled and len(tensor.quantization.scale) > 0)
         )
 
@@ -141,16 +163,24 @@ class _Graph:
         return self.tensors[index] if index >= 0 and self.is_weight(self.tensors[index]) else None
 
     def nonzero(self, tensor: Any) -> int:
+        if tensor.type == schema.TensorType.INT4:  # two in a byte, the first one in the lower bits
+            pairs = self._data(tensor)
+            return int(
+                np.count_nonzero(np.stack([pairs & 15, pairs >> 4], 1).ravel()[: _size(tensor)])
+            )
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
         # By specification, zero points per channel are all 0.
         zero = 0 if points is None or not len(points) else points[0]
-        return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
+        return int(np.count_nonzero(self._data(tensor).view(_TYPES[tensor.type]) != zero))
 
-    def _data(self, tensor: Any) -> Any:
-        data = self._model.buffers[tensor.buffer].data
-        return data if data is not None and len(data) else None
+    def _data(self, tensor: Any) -> np.ndarray:
+        """Return the bytes of a constant, which lie in its buffer or behind all buffers; none of another tensor."""
+        buffer = self._model.buffers[tensor.buffer]
+        if buffer.offset > 1:  # 0 and 1 are no places, by the schema
+            return np.asarray(memoryview(self._content)[buffer.offset :][: buffer.size])
+        return np.asarray([] if buffer.data is None else buffer.data, np.uint8)
 
 
 def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[int]]:

@@ -3,8 +3,11 @@
 import contextlib
 import dataclasses
 import functools
+import itertools
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,20 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward, chosen_output, require_tensorflow
-from tfaudit.compress.last_layers import kept_layers
+from tfaudit.compress.keras_model import (
+    KerasForward,
+    chosen_output,
+    layers_by_name,
+    require_tensorflow,
+)
+from tfaudit.compress.last_layers import kept_layers, last_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer, float_operators
-from tfaudit.compress.litert.selective import Calibrated, marked
+from tfaudit.compress.litert.packed_weights import packed_weights
+from tfaudit.compress.litert.selective import Calibrated, Operators, marked
+from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_inputs, length_of
+from tfaudit.compress.pruning.kernels import find_kernels, owners
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
@@ -27,7 +38,7 @@ from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
 from tfaudit.runtime.tensorflow_internals import set_calibrate_only
-from tfaudit.study.quantization import FLOAT, IO_TYPES, KINDS
+from tfaudit.study.quantization import FLOAT, IO_TYPES, KINDS, LAYER_TYPES
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
@@ -65,6 +76,7 @@ def quantize(
     *,
     representative: Inputs | None = None,
     keep_float: Iterable[str] | str = (),
+    layer_types: Mapping[str, str] | None = None,
     calibration_examples: int = CALIBRATION_IMAGES,
     percentile: float = 100.0,
     sparse: bool = False,
@@ -88,6 +100,11 @@ def quantize(
     Inputs and outputs have the same names in the file's signature as in the model. An LSTM or GRU is converted for
     batches of one, as TensorFlow Lite requires; batches of any size and "int8" need `unroll=True`.
 
+    "int4" takes the float32 file and stores its weights with LiteRT Quantizer (extra `quantizer`): as int4 with a scale
+    per channel, or as int8 where LiteRT has no int4, as in depthwise convolutions. Each weight takes the nearest value
+    or, with representative images, one that changes the layer's results least (`RoundedWeights`), which loses far
+    less. Weights that stay in float are told in a `Notice`.
+
     A model of `quantization_aware` needs no representative images: it is converted to "int8" with the ranges that it
     learned, and the int8 flatbuffer itself is compared with Keras.
 
@@ -98,10 +115,11 @@ def quantize(
             inputs a dictionary or tuple of arrays, as for `predict`; required for "int8" and "int16x8", whose ranges
             come from the first `calibration_examples`. The check uses the first four, or by default seeded noise in
             [0, 1) (0 to 255 for an integer input, or an Embedding's tokens; 64 pixels for an open side).
-        keep_float: names of layers whose weights and results stay in float, for "int8" only; see
+        keep_float: names of layers whose weights and results stay in float, for "int8" and "int4"; see
             `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
             "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
             to 256 steps, in which the best ones often tie; a layer of that name is `["last"]`. No layers by default.
+        layer_types: types of the weights of single layers by name, "int8" or "float16", for "int4" only.
         calibration_examples: number of representative images that ranges come from.
         percentile: percentile p in (50, 100], for "int8" only: ranges end at the percentiles 100 - p and p of the
             values, and values beyond are clipped. By default they end at the lowest and the highest value.
@@ -114,7 +132,8 @@ def quantize(
 
     Raises:
         InputError: the kind is unknown, representative images are missing, the model, layers or images do not fit, the
-            images have another range than the model's own rescaling expects, or a full-integer file would hold floats.
+            images have another range than the model's own rescaling expects, a full-integer file would hold floats, or
+            LiteRT Quantizer is missing or leaves all weights in float.
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
@@ -125,55 +144,21 @@ def quantize(
     b'TFL3'
     """
     require_one_of("kind", kind, KINDS)
-    require_tensorflow()
-    if isinstance(model, str | Path):
-        model = load_keras(Path(model))
-    forward = _forward(model, output)
-    aware = is_quantization_aware(forward.model)
-    _check_kind(forward.model, kind, aware, has_images=representative is not None)
-    require(isinstance(sparse, bool), "sparse", sparse, "True or False")
-    require_one_of("io", io, IO_TYPES)
-    require_least(1, calibration_examples=calibration_examples)
-    require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-    kept = kept_layers(forward.model, keep_float, output)
-    if kept:
-        _require_int8("keep_float", kind, aware)
-    if percentile < 100:
-        _require_int8("percentile", kind, aware)
-    if io != FLOAT and kind != "int8":
-        raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
-    check_layers(forward.model, kind)
-    if representative is None:
-        images = _noise(forward)
-    else:
-        images = _checked(representative, forward, calibration_examples)
-        _check_rescaling(forward.model, images[0])
-    conversion = _Conversion(
-        forward,
-        images,
-        output,
-        forward.batch,
-        check,
-        aware=aware,
-        kept=kept,
+    conversions = Conversions(
+        model,
+        representative=representative,
+        calibration_examples=calibration_examples,
+        output=output,
+        check=check,
+    )
+    return conversions.file(
+        kind,
+        keep_float=keep_float,
+        layer_types=layer_types,
         percentile=percentile,
+        sparse=sparse,
         io=io,
     )
-    with _float32_compute(forward.model):
-        try:
-            return conversion.made(kind, sparse)
-        except ConversionError as error:
-            if "TensorListReserve" not in str(error) or forward.batch is not None:
-                raise
-            # The lists of a recurrent layer need a known batch size.
-            return dataclasses.replace(conversion, batch=1).made(kind, sparse)
-        except tf.errors.InvalidArgumentError:
-            open_sides = any(None in source.shape for source in forward.inputs)
-            if representative is not None or not open_sides:
-                raise
-            got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
-            expected = "inputs of a size that the model takes"
-            raise InputError("representative", got, expected) from None
 
 
 def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:
@@ -187,39 +172,13 @@ def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool)
         raise InputError("representative", "None", expected)
 
 
-def _require_int8(argument: str, kind: str, aware: bool) -> None:
-    """Raise an `InputError` about an option unless the model is quantized to int8 after training."""
+def _require_kind(argument: str, kind: str, aware: bool, *kinds: str) -> None:
+    """Raise an `InputError` about an option unless the model is quantized to one of some kinds after training."""
     if aware:
         expected = "quantization_aware(model, keep_float=...)"
         raise InputError(argument, "a quantization-aware model", expected)
-    if kind != "int8":
-        raise InputError(argument, f"kind {kind!r}", "kind 'int8'")
-
-
-def calibrated(
-    model: keras.Model,
-    representative: Inputs,
-    layers: Sequence[keras.layers.Layer],
-    *,
-    output: str | None = None,
-    examples: int = CALIBRATION_IMAGES,
-    check: Callable[[], None] | None = None,
-) -> tuple[Calibrated, list[Any]]:
-    """Return the calibrated flatbuffer of a model, with marked layers, and the inputs that calibrated it.
-
-    Raises:
-        InputError: the model or the images do not fit.
-        ConversionError: TensorFlow Lite cannot convert the model.
-    """
-    forward = _forward(model, output)
-    check_layers(forward.model, "int8")
-    images = _checked(representative, forward, examples)
-    conversion = _Conversion(forward, images, output, forward.batch, check)
-    with _float32_compute(model), _exporting("int8", forward) as folder:
-        with marked([[layer] for layer in layers]):
-            converter = conversion.converter(folder)
-        content = conversion.convert(converter, "int8", calibrate_only=True)
-    return Calibrated(content), conversion.feeds()
+    if kind not in kinds:
+        raise InputError(argument, f"kind {kind!r}", "kind " + " or ".join(map(repr, kinds)))
 
 
 def _forward(model: Any, output: str | None) -> KerasForward:
@@ -227,64 +186,259 @@ def _forward(model: Any, output: str | None) -> KerasForward:
     return KerasForward(model, output) if output else KerasForward.of_first_output(model)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Conversion:
-    """Model to convert, and settings of the conversion.
+@dataclasses.dataclass
+class _Trace:
+    """A model that was traced and written as a SavedModel, and what was made of it already.
 
     Attributes:
-        forward: the inference of the model.
-        images: images that calibrate it.
-        output: name of the only output to convert; None converts all.
-        batch: fixed batch size, or None for any.
-        check: function called before every conversion and every step of calibration.
-        aware: whether the model learned its ranges.
-        kept: layers that stay in float, by name.
-        percentile: percentile at which ranges end.
-        io: type of inputs and outputs of the int8 file.
+        converter: converter of the SavedModel, which may convert it several times.
+        layers: layers that were marked.
+        float32: float32 file, after it was compared with Keras.
     """
 
-    forward: KerasForward
-    images: list[np.ndarray]
-    output: str | None
-    batch: int | None
-    check: Callable[[], None] | None
-    aware: bool = False
-    kept: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
-    percentile: float = 100.0
-    io: str = FLOAT
+    converter: Any
+    layers: list[Any]
+    float32: bytes = b""
+    calibrated: Calibrated | None = None
+    histograms: dict[int, Any] | None = None
+    rounded: RoundedWeights | None = None
+
+    def operators_of(
+        self, operators: Operators, groups: Mapping[str, Sequence[Any]], argument: str
+    ) -> list[str]:
+        """Return the names of the operators of groups of layers; raise an `InputError` if a group has none."""
+        found = []
+        for name, layers in groups.items():
+            own = operators.of(*map(self.layers.index, layers))
+            if not own:
+                got = f"{name!r}, which has no operator of its own"
+                raise InputError(argument, got, "another layer")
+            found += own
+        return found
+
+
+class Conversions:
+    """Files of one model, which is traced, converted to float32, compared with Keras and calibrated once for all.
+
+    All files with layers in float, and int4 files, share a second trace, in which layers are marked.
+
+    Args:
+        model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
+        representative: training images, as for `quantize`.
+        calibration_examples: number of representative images that ranges come from.
+        output: name of the only output to convert; None converts all.
+        check: function called before every conversion and every step of calibration.
+
+    Raises:
+        InputError: the model cannot be used.
+
+    >>> conversions = Conversions(keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]))
+    >>> [len(conversions.file(kind)) < 3000 for kind in ("float32", "float16")]
+    [True, True]
+    """
+
+    def __init__(
+        self,
+        model: keras.Model | str | Path,
+        *,
+        representative: Inputs | None = None,
+        calibration_examples: int = CALIBRATION_IMAGES,
+        output: str | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        require_least(1, calibration_examples=calibration_examples)
+        require_tensorflow()
+        opened = load_keras(Path(model)) if isinstance(model, str | Path) else model
+        self._forward = _forward(opened, output)
+        self._representative, self._examples = representative, calibration_examples
+        self._output, self._check = output, check or (lambda: None)
+        self._batch = self._forward.batch
+        self._aware = is_quantization_aware(self._forward.model)
+        self._traces: dict[tuple[int, ...], _Trace] = {}
+
+    def file(
+        self,
+        kind: str,
+        *,
+        keep_float: Iterable[str] | str = (),
+        layer_types: Mapping[str, str] | None = None,
+        percentile: float = 100.0,
+        sparse: bool = False,
+        io: str = FLOAT,
+    ) -> bytes:
+        """Return the file of some kind; arguments and errors are those of `quantize`."""
+        model, aware = self._forward.model, self._aware
+        require_one_of("kind", kind, KINDS)
+        _check_kind(model, kind, aware, has_images=self._representative is not None)
+        require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+        require_one_of("io", io, IO_TYPES)
+        require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
+        packed = [name for name, settings in KINDS.items() if settings.bits]
+        kept = kept_layers(model, keep_float, self._output)
+        typed = layers_by_name(model, layer_types or {}, "layer_types")
+        if kept:
+            _require_kind("keep_float", kind, aware, "int8", *packed)
+        if layer_types:
+            _require_kind("layer_types", kind, aware, *packed)
+        for name in (layer_types or {}).values():
+            require_one_of("layer_types", name, LAYER_TYPES)
+        if percentile < 100:
+            _require_kind("percentile", kind, aware, "int8")
+        if io != FLOAT and kind != "int8":
+            raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
+        if sparse and kind in packed:
+            raise InputError("sparse", f"True for kind {kind!r}", "False")
+        check_layers(model, kind)
+
+        def made() -> bytes:
+            asked = [*itertools.chain(*kept.values()), *typed.values()]
+            trace = self._trace(kind, asked, marks=bool(asked) or kind in packed)
+            if KINDS[kind].bits:
+                return self._packed(trace, kind, kept, typed, layer_types or {})
+            with _captured(kind, model.name):
+                if kept or percentile < 100:
+                    ranges = self._calibrated(trace, percentile)
+                    spared = trace.operators_of(ranges.operators, kept, "keep_float")
+                    content = dense = ranges.quantized(spared, io=io)
+                else:
+                    dense = trace.float32
+                    if kind != "float32" or aware:
+                        dense = self._converted(trace.converter, kind, io=io)
+                    content = dense
+                if sparse:
+                    content = self._converted(trace.converter, kind, sparse=True, io=io)
+            if io != FLOAT and (floats := float_operators(content)):
+                got = f"{io!r} for a model that computes floats in {listed(floats)}"
+                raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
+            if aware:
+                self._compare(dense, kind)
+            if sparse:
+                _check_sparse(dense, content, kind, self._named(self._some))
+            return content
+
+        return self._with_batch(made)
+
+    def calibrated(
+        self, layers: Mapping[str, Any], percentile: float = 100.0
+    ) -> tuple[Calibrated, dict[str, list[str]]]:
+        """Return the calibrated float flatbuffer, and the operators of some layers by their names.
+
+        Raises:
+            InputError: the model or the images do not fit.
+            ConversionError: TensorFlow Lite cannot convert the model.
+        """
+        check_layers(self._forward.model, "int8")
+
+        def made() -> tuple[Calibrated, dict[str, list[str]]]:
+            trace = self._trace("int8", layers.values(), marks=True)
+            with _captured("int8", self._forward.model.name):
+                ranges = self._calibrated(trace, percentile)
+            own = {
+                name: trace.operators_of(ranges.operators, {name: [layer]}, "layers")
+                for name, layer in layers.items()
+            }
+            return ranges, own
+
+        return self._with_batch(made)
 
     @functools.cached_property
-    def names(self) -> list[str]:
-        """Names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
-        inputs = self.forward.inputs
-        if len(inputs) == 1:
-            return ["images"]
-        keyed = isinstance(getattr(self.forward.model, "input", {}), dict)
-        names = [re.sub(r"\W", "_", source.name) for source in inputs]
-        return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
-
-    def named(self, images: Sequence[np.ndarray]) -> Any:
-        """Return inputs by their names in the file's signature; a single one as it is."""
-        return dict(zip(self.names, images, strict=True)) if len(images) > 1 else images[0]
+    def images(self) -> list[np.ndarray]:
+        """The representative images, or seeded noise."""
+        if self._representative is None:
+            return _noise(self._forward)
+        images = _checked(self._representative, self._forward, self._examples)
+        _check_rescaling(self._forward.model, images[0])
+        return images
 
     def feeds(self) -> list[list[np.ndarray]]:
         """Return the representative images in steps, one per run."""
-        step = self.batch or 1
+        step = self._batch or 1
         starts = range(0, len(self.images[0]) - step + 1, step)
         return [[array[i : i + step] for array in self.images] for i in starts]
 
-    def converter(self, directory: str) -> Any:
-        """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
-        forward = self.forward
-        output = self.output
+    def _checked_feeds(self) -> Iterator[list[np.ndarray]]:
+        for feed in self.feeds():
+            self._check()
+            yield feed
+
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        """Names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
+        inputs = self._forward.inputs
+        if len(inputs) == 1:
+            return ["images"]
+        keyed = isinstance(getattr(self._forward.model, "input", {}), dict)
+        names = [re.sub(r"\W", "_", source.name) for source in inputs]
+        return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
+
+    def _named(self, images: Sequence[np.ndarray]) -> Any:
+        """Return inputs by their names in the file's signature; a single one as it is."""
+        return dict(zip(self._names, images, strict=True)) if len(images) > 1 else images[0]
+
+    @property
+    def _some(self) -> list[np.ndarray]:
+        """The inputs on which files are compared."""
+        return [array[: self._batch or CHECK_IMAGES] for array in self.images]
+
+    def _with_batch(self, made: Callable[[], Any]) -> Any:
+        """Return what a function makes; again with batches of one if a recurrent layer needs a known size."""
+        with _float32_compute(self._forward.model):
+            try:
+                return made()
+            except ConversionError as error:
+                if "TensorListReserve" not in str(error) or self._batch is not None:
+                    raise
+                self._batch = 1
+                self._traces.clear()
+                return made()
+            except tf.errors.InvalidArgumentError:
+                open_sides = any(None in source.shape for source in self._forward.inputs)
+                if self._representative is not None or not open_sides:
+                    raise
+                name = self._forward.model.name
+                got = f"None, and {name!r} takes no inputs of {OPEN_SIDE} along an open side"
+                expected = "inputs of a size that the model takes"
+                raise InputError("representative", got, expected) from None
+
+    def _trace(self, kind: str, layers: Iterable[Any], *, marks: bool) -> _Trace:
+        """Return a trace, compared with Keras; with `marks`, some layers, all with a kernel and the last are marked."""
+        marked_layers = self._marks(layers) if marks else []
+        key = tuple(map(id, marked_layers))
+        if key not in self._traces:
+            images = self.images
+            folder = tempfile.mkdtemp()
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            with _captured(kind, self._forward.model.name):
+                with marked(marked_layers), exporting():
+                    converter = self._converter(folder, images)
+                trace = _Trace(converter, marked_layers)
+                if not self._aware:
+                    trace.float32 = self._converted(converter, "float32")
+            if not self._aware:
+                self._compare(trace.float32, kind)
+            self._traces[key] = trace
+        return self._traces[key]
+
+    def _marks(self, layers: Iterable[Any]) -> list[Any]:
+        """Return the layers to mark, the same ones whichever of them stay in float, so that names are the same."""
+        model = self._forward.model
+        usual = list(owners(model, find_kernels(model)).values())
+        with contextlib.suppress(InputError):  # a subclassed model
+            usual += last_layers(model, self._output)
+        return list({id(layer): layer for layer in (*usual, *layers)}.values())
+
+    def _converter(self, directory: str, images: list[np.ndarray]) -> Any:
+        """Write the inference pass as a SavedModel and return its converter."""
+        forward = self._forward
+        output = self._output
         # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes;
         # `keras.export.ExportArchive` traces the model twice, which takes a fifth of a small model's conversion.
         # A subclassed model declares no sides and is converted for the sides of the images.
         declared = getattr(forward.model, "inputs", None)
         specs = []
-        for source, name, array in zip(forward.inputs, self.names, self.images, strict=True):
+        for source, name, array in zip(forward.inputs, self._names, images, strict=True):
             sides = source.shape if declared else array.shape[1:]
-            shape = (self.batch, *sides)
+            shape = (self._batch, *sides)
             specs.append(tf.TensorSpec(shape, tf.as_dtype(array.dtype), name=name))
         several = len(forward.outputs) > 1 or output is not None
 
@@ -305,18 +459,18 @@ class _Conversion:
         tf.saved_model.save(module, directory, signatures=traced)
         return tf.lite.TFLiteConverter.from_saved_model(directory)
 
-    def convert(
+    def _converted(
         self,
         converter: Any,
         name: str,
         *,
         sparse: bool = False,
         calibrate_only: bool = False,
+        io: str = FLOAT,
     ) -> bytes:
         """Return a file of some kind; with `calibrate_only`, one that holds ranges, and no integers yet."""
         kind = KINDS[name]
-        check = self.check or (lambda: None)
-        check()
+        self._check()
         optimizations = {
             tf.lite.Optimize.DEFAULT: kind.optimized,
             tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse,
@@ -326,66 +480,65 @@ class _Conversion:
             supported_types=[getattr(tf, dtype) for dtype in kind.types]
         )
 
-        def checked_feeds() -> Iterator[Any]:
-            for feed in self.feeds():
-                check()
-                yield self.named(feed) if len(feed) > 1 else feed
+        def feeds() -> Iterator[Any]:
+            for feed in self._checked_feeds():
+                yield self._named(feed) if len(feed) > 1 else feed
 
         # The graph of a quantization-aware model holds its ranges.
-        calibrates = kind.calibrated and not self.aware
+        calibrates = kind.calibrated and not self._aware
         if calibrates:
             converter.target_spec.supported_ops = [
                 getattr(tf.lite.OpsSet, operators) for operators in kind.operators
             ]
-        converter.representative_dataset = checked_feeds if calibrates else None
-        own_io = getattr(tf, self.io if name == "int8" and not calibrate_only else FLOAT)
-        converter.inference_input_type = converter.inference_output_type = own_io
+        converter.representative_dataset = feeds if calibrates else None
+        converter.inference_input_type = converter.inference_output_type = getattr(tf, io)
         set_calibrate_only(converter, calibrate_only)
         with skip_existing_objects():  # garbage collection took half the time of a small model
             return bytes(converter.convert())
 
-    def _selective(self, converter: Any) -> bytes:
-        calibrated = Calibrated(self.convert(converter, "int8", calibrate_only=True))
-        if self.percentile < 100:
-            calibrated.clip(self.percentile, calibrated.histograms(self.feeds()))
-        spared = []
-        for number, name in enumerate(self.kept):
-            operators = calibrated.operators_of(number)
-            if not operators:
-                got = f"{name!r}, which has no operator of its own"
-                raise InputError("keep_float", got, "another layer")
-            spared.extend(operators)
-        return calibrated.quantized(spared, io=self.io)
+    def _calibrated(self, trace: _Trace, percentile: float) -> Calibrated:
+        """Return the calibrated float flatbuffer, whose ranges end at percentiles."""
+        if trace.calibrated is None:
+            content = self._converted(trace.converter, "int8", calibrate_only=True)
+            trace.calibrated = Calibrated(content)
+        if percentile == 100:
+            return trace.calibrated
+        if trace.histograms is None:
+            trace.histograms = trace.calibrated.histograms(self.feeds())
+        return trace.calibrated.clipped(percentile, trace.histograms)
 
-    def made(self, kind: str, sparse: bool) -> bytes:
-        """Return the file, compared with Keras; a sparse one is compared with the dense one, too."""
-        with _exporting(kind, self.forward) as folder:
-            with marked(list(self.kept.values())), exporting():
-                converter = self.converter(folder)
-            plain = b"" if self.aware else self.convert(converter, "float32")
-            if self.kept or self.percentile < 100:
-                dense = self._selective(converter)
-            elif kind == "float32":
-                dense = plain
-            else:
-                dense = self.convert(converter, kind)
-            content = self.convert(converter, kind, sparse=True) if sparse else dense
-        if self.io != FLOAT and (floats := float_operators(content)):
-            got = f"{self.io!r} for a model that computes floats in {listed(floats)}"
-            raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
-        some = [array[: self.batch or CHECK_IMAGES] for array in self.images]
-        self._check(plain or dense, kind, some)
-        if sparse:
-            _check_sparse(dense, content, kind, self.named(some))
+    def _packed(
+        self,
+        trace: _Trace,
+        kind: str,
+        kept: Mapping[str, Sequence[Any]],
+        typed: Mapping[str, Any],
+        types: Mapping[str, str],
+    ) -> bytes:
+        """Return the float32 file with weights of fewer bits, which is run once."""
+        self._check()
+        operators = Operators(trace.float32)
+        own = {}
+        for dtype in LAYER_TYPES:
+            layers = {name: [typed[name]] for name in typed if types[name] == dtype}
+            own[dtype] = trace.operators_of(operators, layers, "layer_types")
+        own[FLOAT] = trace.operators_of(operators, kept, "keep_float")
+        content = trace.float32
+        if self._representative is not None:
+            if trace.rounded is None:
+                trace.rounded = RoundedWeights(content, self._checked_feeds(), KINDS[kind].bits)
+            content = trace.rounded.file({*operators.operands}.difference(*own.values()))
+        content = packed_weights(content, kind, own)
+        Flatbuffer(content).all_outputs(self._named(self._some))
         return content
 
-    def _check(self, content: bytes, kind: str, images: list[np.ndarray]) -> None:
+    def _compare(self, content: bytes, kind: str) -> None:
         """Raise a `ConversionError` unless the float32 file (int8 for quantization-aware models) agrees with Keras."""
-        forward = self.forward
-        outputs = forward.call(*map(tf.convert_to_tensor, images))
-        scores = Flatbuffer(content).all_outputs(self.named(images))
-        names = (None,) if len(scores) == 1 and self.output is None else tuple(scores)
-        stored, tolerance = ("int8", AWARE_TOLERANCE) if self.aware else ("float32", TOLERANCE)
+        forward = self._forward
+        outputs = forward.call(*map(tf.convert_to_tensor, self._some))
+        scores = Flatbuffer(content).all_outputs(self._named(self._some))
+        names = (None,) if len(scores) == 1 and self._output is None else tuple(scores)
+        stored, tolerance = ("int8", AWARE_TOLERANCE) if self._aware else ("float32", TOLERANCE)
         for name, found in zip(names, scores.values(), strict=True):
             expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
             if not np.isfinite(expected).all():
@@ -397,18 +550,19 @@ class _Conversion:
 
 
 @contextlib.contextmanager
-def _exporting(kind: str, forward: KerasForward) -> Iterator[str]:
-    """Yield a folder for a silent conversion; a failure becomes a `ConversionError` with the printed messages."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with captured_output() as captured:
-                yield folder
-        except InputError:
-            raise
-        except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
-            reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
-            details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
-            raise ConversionError(f"{reason}\n{details}") from error
+def _captured(kind: str, model: str) -> Iterator[None]:
+    """Convert silently; a failure becomes a `ConversionError` with the printed messages."""
+    try:
+        with captured_output() as captured:
+            yield
+    except InputError:
+        raise
+    except (
+        Exception
+    ) as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
+        reason = f"kind {kind!r}: TensorFlow Lite cannot convert {model!r}: {one_line(error)}"
+        details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
+        raise ConversionError(f"{reason}\n{details}") from error
 
 
 def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:

@@ -1,10 +1,11 @@
 """Selective quantization: many int8 files from one calibration, with some operators in float."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
@@ -18,9 +19,9 @@ BINS = 2048
 """Bins of a tensor's histogram, from which its percentiles are read."""
 
 
-def marked(groups: Sequence[Sequence[keras.layers.Layer]]) -> AbstractContextManager[None]:
-    """Trace each group of layers inside its own name scope, by which `Calibrated` finds the group's operators."""
-    scopes = {layer: _scope(number) for number, group in enumerate(groups) for layer in group}
+def marked(layers: Sequence[Any]) -> AbstractContextManager[None]:
+    """Trace each layer inside its own name scope, by which `Operators` finds the layer's operators."""
+    scopes = {layer: _scope(number) for number, layer in enumerate(layers)}
     return replaced_calls(scopes, lambda layer, call: _in_scope(call, scopes[layer]))
 
 
@@ -36,16 +37,15 @@ def _scope(number: int) -> str:
     return f"tfaudit_layer_{number}_"
 
 
-class Calibrated:
-    """Float flatbuffer with the ranges of its activations, as the converter makes it before it quantizes.
+class Operators:
+    """Operators of a float flatbuffer, and the layers that they come from.
 
     Attributes:
-        operators: names of each operator's float operands (not axes or shapes), by the name of the operator's result,
-            which the converter uses as the operator's name.
+        operands: names of each operator's float operands (not axes or shapes), by the name of the operator's result,
+            which converters use as the operator's name.
     """
 
     def __init__(self, content: bytes) -> None:
-        self._content = bytearray(content)
         graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0)).subgraphs[0]
         names = [tensor.name.decode() for tensor in graph.tensors]
         floats = {
@@ -53,41 +53,61 @@ class Calibrated:
             for index, tensor in enumerate(graph.tensors)
             if tensor.type == schema.TensorType.FLOAT32
         }
-        self.operators: Mapping[str, tuple[str, ...]] = {
+        self.operands: Mapping[str, tuple[str, ...]] = {
             names[operator.outputs[0]]: tuple(
                 names[index] for index in operator.inputs if index in floats
             )
             for operator in graph.operators
         }
 
-    def operators_of(self, number: int) -> list[str]:
-        """Return the operators of a group by its number in `marked`, including operators fused with others."""
-        scope = _scope(number)
+    def of(self, *numbers: int) -> list[str]:
+        """Return the operators of layers by their numbers in `marked`, including operators fused with others."""
+        scopes = [_scope(number) for number in numbers]
+
+        def has_scope(name: str) -> bool:
+            return any(scope in name for scope in scopes)
+
         own = set[str]()
-        for name, operands in self.operators.items():
-            weights = any(scope in operand for operand in operands if operand not in self.operators)
-            # Results of the model have other names: operators without weights, such as softmax, join the group before.
+        for name, operands in self.operands.items():
+            weights = any(
+                has_scope(operand) for operand in operands if operand not in self.operands
+            )
+            # Results of the model have other names: operators without weights, such as softmax, join the layer before.
             last = name.startswith("StatefulPartitionedCall") and own.issuperset(operands)
-            if scope in name or weights or (last and operands):
+            if has_scope(name) or weights or (last and operands):
                 own.add(name)
         return sorted(own)
 
-    def clip(
+
+class Calibrated:
+    """Float flatbuffer with the ranges of its activations, as the converter makes it before it quantizes.
+
+    Attributes:
+        operators: the operators of the file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = bytearray(content)
+        self.operators = Operators(content)
+
+    def clipped(
         self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]
-    ) -> None:
-        """Narrow the ranges to the percentiles 100 - p and p of the values for some examples.
+    ) -> Calibrated:
+        """Return a copy whose ranges end at the percentiles 100 - p and p of the values for some examples.
 
         Args:
             percentile: percentile p, above 50 and at most 100.
             histograms: histograms of these values, as `histograms` returns them.
         """
-        ranges = self._ranges()
+        made = Calibrated(bytes(self._content))
+        ranges = made._ranges()
         for index, (counts, edges) in histograms.items():
             below = np.cumsum(counts) / max(counts.sum(), 1)
             first = int(np.searchsorted(below, 1 - percentile / 100, side="right"))
             last = min(int(np.searchsorted(below, percentile / 100)), BINS - 1)
             low, high = ranges[index]
             low[0], high[0] = edges[min(first, last)], edges[last + 1]
+        return made
 
     def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return the histogram of every tensor's values, by its index: counts in bins of equal width, and bin edges.

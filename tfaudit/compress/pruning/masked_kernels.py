@@ -16,6 +16,9 @@ end of every epoch, after validation under the old masks.
 Scores that are averaged over examples belong to the masked network: gradients and feature maps are computed from the
 new values under the current masks. As for magnitude, the score of a weight uses its new value without the mask, so a
 pruned weight may come back.
+
+On JAX, a compiled step reads and writes only what it is given. Masks are therefore variables of the optimizer while
+they are on, without being saved with it, and the schedule is a table of all steps of the fit. Torch compiles nothing.
 """
 
 import threading
@@ -32,10 +35,11 @@ from tfaudit.compress.pruning.channels import channel_axes
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
-from tfaudit.compress.pruning.schedules import Schedule, ask
+from tfaudit.compress.pruning.schedules import Schedule, ask, table
 from tfaudit.compress.pruning.score_data import mean_inside
-from tfaudit.errors import InputError
-from tfaudit.runtime.keras_internals import step_counter
+from tfaudit.errors import InputError, listed
+from tfaudit.runtime.backends import strategy_scope
+from tfaudit.runtime.keras_internals import hold_in_optimizer, step_counter
 
 
 class MaskedKernels:
@@ -54,6 +58,7 @@ class MaskedKernels:
         data: tuple[Any, Any] | None,
     ) -> None:
         self.kernels, self.schedule = dict(kernels), schedule
+        self._backend = keras.backend.backend()
         self._done = step_counter(model.optimizer)
         self._model, self._method, self._data = model, method, data
         self._axes = channel_axes(model, kernels, method.axis)
@@ -62,31 +67,47 @@ class MaskedKernels:
         self._constraints: dict[str, _Masked] = {}
         self._first_call = _FirstCall()
         # Without aggregation, every replica writes its own copy, even inside `tf.cond`; all write the same values.
-        with model.distribute_strategy.scope():
+        with strategy_scope(model):
             self._masks = {
-                name: tf.Variable(tf.ones(kernel.shape, tf.bool), trainable=False)
+                name: _variable(np.ones(tuple(kernel.shape), bool))
                 for name, kernel in kernels.items()
             }
             self._draws = {
-                name: tf.Variable(numbers, trainable=False)
+                name: _variable(numbers)
                 for name, numbers in method.draws(kernels, self._axes).items()
             }
-            self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
-            self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
+            self._updated = _variable(np.array(0, self._done.dtype))
+            self._beyond = _variable(np.array(-1, self._done.dtype))
         self._update_now: Callable[[Any], Any] | None = None
+        self._first = _variable(np.array(0, self._done.dtype))
+        self._table = _variable(np.full(1, -1, np.float32))
+        self._release: Callable[[], None] = lambda: None
+        if self._backend == "jax" and self._frozen:
+            got = f"frozen layers ({listed(sorted(self._frozen))}) with KERAS_BACKEND=jax"
+            raise InputError("layers", got, "trainable layers: trainable_only=True")
 
     def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
         same = list(map(id, kernels.values())) == list(map(id, self.kernels.values()))
         return same and schedule is self.schedule
 
-    def start(self, masks: Mapping[str, np.ndarray], steps: int | None) -> None:
-        """Start a run with these masks; `steps` is the length of the first epoch, None if unknown."""
+    def start(self, masks: Mapping[str, np.ndarray], steps: int | None, total: int) -> None:
+        """Start a run with these masks.
+
+        `steps` is the length of the first epoch, None if unknown; `total` that of the run, 0 if unknown.
+        """
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)
         self._set_length(steps)
-        self.update(int(self._done.numpy()) + 1)
+        first = int(self._done.numpy()) + 1
+        if self._backend == "jax":
+            values = table(self.schedule, first, total)
+            if self._table.shape != values.shape:
+                self._table = _variable(values)
+            self._table.assign(values)
+            self._first.assign(first)
+        self.update(first)
 
     def begin_epoch(self, steps: int | None) -> None:
         """Update the masks for the first step of a later epoch, if due; `steps` is its length, None if unknown."""
@@ -95,10 +116,12 @@ class MaskedKernels:
         if self.updated() < first <= int(self._done.numpy()) + 1:
             self.detach()  # the kernels' own constraints are met already
             # A concrete function: TensorFlow warns of retracing after a few runs.
-            if self._update_now is None:
+            if self._backend != "tensorflow":
+                self._update_now = self.update
+            elif self._update_now is None:
                 update = tf.function(self.update, autograph=False)
                 self._update_now = update.get_concrete_function(tf.TensorSpec((), tf.int64))
-            self._update_now(tf.constant(first, tf.int64))
+            self._update_now(keras.ops.cast(first, self._done.dtype))
             self.attach()
             self.apply()
 
@@ -114,6 +137,9 @@ class MaskedKernels:
                 raise InputError("layers", got, "one callback per kernel")
         for name, kernel in self.kernels.items():
             self._constraints[name] = kernel.constraint = _Masked(self, name, kernel.constraint)
+        if self._backend == "jax":
+            held = [*self._masks.values(), self._updated, self._beyond, self._first, self._table]
+            self._release = hold_in_optimizer(self._model.optimizer, held)
 
     def detach(self) -> None:
         """Restore the kernels' own constraints."""
@@ -121,9 +147,14 @@ class MaskedKernels:
             if self.kernels[name].constraint is constraint:
                 self.kernels[name].constraint = constraint.inner
         self._constraints = {}
+        self._release()
+        self._release = lambda: None
 
     def update(self, step: Any) -> None:
         """Compute new masks if the schedule prunes at this step; trainable kernels do not change."""
+        if self._backend == "jax":
+            self._update_by_values(step)
+            return
         due, _ = ask(self.schedule, step)
 
         def rank() -> None:
@@ -133,17 +164,43 @@ class MaskedKernels:
                 # No optimizer updates this kernel, and its constraint is never called.
                 if name in self._frozen:
                     self.kernels[name].assign(masked(self.kernels[name], mask))
-            self._updated.assign(tf.cast(step, tf.int64))
+            self._updated.assign(step)
 
+        if self._backend == "torch":
+            if due and step != int(self._beyond):
+                rank()
+            return
         # Not inlined: the many operations of a ranking would slow down every step, even if none is due.
         rank = tf.function(rank, autograph=False, experimental_attributes={"_noinline": True})
         tf.cond(due & (tf.cast(step, tf.int64) != self._beyond), rank, lambda: None)
 
-    def constrained(self, name: str) -> tf.Tensor:
+    def _update_by_values(self, step: Any) -> None:
+        """Compute new masks like `update`, with a condition whose branches return values and assign none."""
+        last = int(self._table.shape[0]) - 1
+        place = keras.ops.clip(step - self._first.value, 0, last)
+        sparsity = keras.ops.take(self._table.value, place)
+        due = (sparsity >= 0) & (keras.ops.cast(step, self._done.dtype) != self._beyond.value)
+        before = {name: mask.value for name, mask in self._masks.items()}
+        masks = keras.ops.cond(due, lambda: self._new_masks(sparsity), lambda: before)
+        for name, mask in masks.items():
+            self._masks[name].assign(mask)
+        self._updated.assign(keras.ops.where(due, step, self._updated.value))
+
+    def constrained(self, name: str) -> Any:
         """Return the values of a kernel after an optimizer's update."""
-        if self._first_call.is_first(name):
-            self.update(tf.cast(self._done, tf.int64) + 2)
+        if self._first_call.is_first(name, self._moment()):
+            done = self._done
+            torch = self._backend == "torch"
+            self.update((int(done) if torch else keras.ops.cast(done, self._done.dtype)) + 2)
         return masked(self._unmasked(name), self._masks[name])
+
+    def _moment(self) -> Any:
+        """Return what differs between two updates by the optimizer, or between two traces of one."""
+        if self._backend == "torch":
+            return int(self._done)
+        return (
+            tf.compat.v1.get_default_graph() if self._backend == "tensorflow" else self._done.value
+        )
 
     def apply(self) -> None:
         """Set the pruned weights of all kernels to 0."""
@@ -152,23 +209,23 @@ class MaskedKernels:
 
     def masks(self) -> dict[str, np.ndarray]:
         """Return the masks: bool arrays, True where a weight stays."""
-        return {name: mask.read_value().numpy() for name, mask in self._masks.items()}
+        return {name: mask.numpy() for name, mask in self._masks.items()}
 
     def prune_nothing(self) -> None:
         """Let all masks keep all weights."""
         for mask in self._masks.values():
-            mask.assign(tf.ones(mask.shape, tf.bool))
+            mask.assign(np.ones(tuple(mask.shape), bool))
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the masks and the steps of their updates, by name."""
-        return {name: variable.read_value().numpy() for name, variable in self._state().items()}
+        return {name: variable.numpy() for name, variable in self._state().items()}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Take such a state."""
         for name, variable in self._state().items():
             variable.assign(state[name])
 
-    def _state(self) -> dict[str, tf.Variable]:
+    def _state(self) -> dict[str, keras.Variable]:
         masks = {f"mask/{i}": mask for i, mask in enumerate(self._masks.values())}
         return {**masks, "updated": self._updated, "beyond": self._beyond}
 
@@ -184,16 +241,16 @@ class MaskedKernels:
 
     def updated(self) -> int:
         """Return the step of the last update of the masks; 0 if there was none in this run."""
-        return int(self._updated.read_value())
+        return int(self._updated.numpy())
 
     def _unmasked(self, name: str) -> Any:
         inner = self._constraints[name].inner if name in self._constraints else None
         return inner(self.kernels[name]) if inner else self.kernels[name]
 
-    def _new_masks(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _new_masks(self, sparsity: Any) -> dict[str, Any]:
         """Compute new masks from the kernels' values before they are masked."""
         method = self._method
-        values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
+        values = {name: _tensor(self._unmasked(name)) for name in self.kernels}
         measured = {}
         if self._data is not None:
             held = [masked(weights, self._masks[name]) for name, weights in values.items()]
@@ -204,7 +261,7 @@ class MaskedKernels:
             values,
             sparsity,
             axes=self._axes,
-            draws={name: tf.convert_to_tensor(numbers) for name, numbers in self._draws.items()},
+            draws={name: _tensor(numbers) for name, numbers in self._draws.items()},
             measured=measured,
             xla=bool(self._model.jit_compile),
         )
@@ -218,25 +275,39 @@ class _Masked(keras.constraints.Constraint):
     ) -> None:
         self.inner, self._kernels, self._name = inner, kernels, name
 
-    def __call__(self, w: Any) -> tf.Tensor:
+    def __call__(self, w: Any) -> Any:
         return self._kernels.constrained(self._name)
 
 
 class _FirstCall(threading.local):
     """Detector of the first constraint called after an optimizer's update, per replica (each traces in a thread).
 
-    A call is the first one if it is in another graph than the last call, or if its kernel was called before. No fixed
-    kernel can mark it, since constraints of frozen kernels and kernels without gradients are never called.
+    A call is the first one if it is at another moment than the last call, such as in another graph, or if its kernel
+    was called before. No fixed kernel can mark it, since constraints of frozen kernels and kernels without gradients
+    are never called.
     """
 
     def __init__(self) -> None:
-        self._graph: Callable[[], Any] = lambda: None
+        self._moment: Callable[[], Any] = lambda: None
         self._seen: set[str] = set()
 
-    def is_first(self, name: str) -> bool:
-        graph = tf.compat.v1.get_default_graph()
-        first = self._graph() is not graph or name in self._seen
+    def is_first(self, name: str, moment: Any) -> bool:
+        last = self._moment()
+        same = moment == last if isinstance(moment, int) else moment is last
+        first = not same or name in self._seen
         if first:
-            self._graph, self._seen = weakref.ref(graph), set()
+            self._moment, self._seen = (lambda: moment), set()
+            if isinstance(moment, tf.Graph):
+                self._moment = weakref.ref(moment)
         self._seen.add(name)
         return first
+
+
+def _variable(value: np.ndarray) -> keras.Variable:
+    return keras.Variable(value, dtype=str(value.dtype), trainable=False)
+
+
+def _tensor(value: Any) -> Any:
+    """Return the value of a variable, or a tensor itself."""
+    on_tensorflow = keras.backend.backend() == "tensorflow"
+    return (tf if on_tensorflow else keras.ops).convert_to_tensor(value)

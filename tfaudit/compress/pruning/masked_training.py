@@ -49,8 +49,12 @@ class MaskingCallback(TrainingCallback):
         masks: Mapping[str, np.ndarray],
         *,
         steps: int | None = None,
+        total: int = 0,
     ) -> None:
-        """Put masks on the kernels of `self.model`; `steps` is the first epoch's length, None if unknown."""
+        """Put masks on the kernels of `self.model`.
+
+        `steps` is the first epoch's length, None if unknown; `total` the fit's length, 0 if unknown.
+        """
         if (
             self._masked is None
             or self._train_function is None
@@ -59,7 +63,7 @@ class MaskingCallback(TrainingCallback):
         ):
             self._masked = MaskedKernels(self.model, kernels, schedule, self._method, self._data)
             self._train_function = SecondTrainFunction(self.model, self._detach)
-        self._masked.start(masks, steps)
+        self._masked.start(masks, steps, total)
         self._masked.attach()
         self._train_function.swap_in()
         self._masked.apply()

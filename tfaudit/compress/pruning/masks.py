@@ -10,6 +10,7 @@ nothing is concatenated. Positions matter only if scores tie at the threshold.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -42,6 +43,9 @@ def rank_masks(
     >>> [mask.numpy().tolist() for mask in rank_masks(scores, tf.constant(0.5), scope="global")]
     [[True, False], [True, False]]
     """
+    if keras.backend.backend() != "tensorflow":
+        groups = [scores] if scope == "global" else [[values] for values in scores]
+        return [mask for group in groups for mask in _masks_by_sorting(group, sparsity)]
     ranks = [
         tf.reshape(tf.bitcast(tf.cast(values, tf.float32), tf.int32), [-1]) for values in scores
     ]
@@ -71,6 +75,25 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
 
     all_stay = room == _count(ranks, lambda rank: rank == threshold)
     return tf.cond(all_stay, lambda: [rank >= threshold for rank in ranks], first_of_equals)
+
+
+def _masks_by_sorting(scores: Sequence[Any], sparsity: Any) -> list[Any]:
+    """Compute the masks of kernels that are ranked together, on any backend."""
+    flat = keras.ops.concatenate([keras.ops.reshape(values, (-1,)) for values in scores])
+    flat = keras.ops.where(keras.ops.isnan(flat), np.inf, keras.ops.cast(flat, "float32"))
+    size = int(flat.shape[0])
+    kept = keras.ops.round(np.float32(size) * (1 - keras.ops.cast(sparsity, "float32")))
+    count = keras.ops.clip(keras.ops.cast(kept, "int32"), 1, size)
+    threshold = keras.ops.take(keras.ops.sort(flat), size - count)
+    above, equal = flat > threshold, flat == threshold
+    room = count - keras.ops.sum(keras.ops.cast(above, "int32"))
+    first = keras.ops.cumsum(keras.ops.cast(equal, "int32")) <= room
+    stays = above | (equal & first)
+    ends = np.cumsum([int(np.prod(values.shape)) for values in scores])
+    return [
+        keras.ops.reshape(stays[end - int(np.prod(values.shape)) : end], tuple(values.shape))
+        for values, end in zip(scores, ends.tolist(), strict=True)
+    ]
 
 
 def _threshold_by_counts(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
@@ -123,10 +146,10 @@ def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
     return tf.reshape(tf.cumsum(rows, axis=1) + (_running(totals) - totals)[:, None], [-1])[:size]
 
 
-def masked(values: Any, mask: Any) -> tf.Tensor:
+def masked(values: Any, mask: Any) -> Any:
     """Return the values of a kernel, with 0 where its mask is False."""
-    values = tf.convert_to_tensor(values)
-    return tf.where(mask, values, tf.zeros((), values.dtype))
+    values, mask = map(keras.ops.convert_to_tensor, (values, mask))
+    return keras.ops.where(mask, values, keras.ops.zeros((), values.dtype))
 
 
 def pruned_share(masks: Iterable[np.ndarray]) -> float:

@@ -4,7 +4,6 @@ from numbers import Real
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.pruning.channels import channel_axes
@@ -91,7 +90,7 @@ def prune(
     warn_of_quantized(model)
     require_finite(kernels.values())
     pruning_method.check_kernels(kernels, sparsity)
-    values = {name: tf.convert_to_tensor(kernel) for name, kernel in kernels.items()}
+    values = {name: keras.ops.convert_to_tensor(kernel) for name, kernel in kernels.items()}
     axes = channel_axes(model, kernels, axis)
     masks = pruning_method.masks(
         values,
@@ -103,7 +102,7 @@ def prune(
     )
     for name, kernel in kernels.items():
         kernel.assign(masked(values[name], masks[name]))
-    kernel_masks = {name: mask.numpy() for name, mask in masks.items()}
+    kernel_masks = {name: keras.ops.convert_to_numpy(mask) for name, mask in masks.items()}
     reachable = pruned_share(kernel_masks.values())
     warn_of_shortfall(model, kernels, reachable, "the kernels cannot be assigned")
     return kernel_masks

@@ -228,7 +228,10 @@ class Pruning(MaskingCallback):
             for name, kernel in kernels.items()
         }
         schedule = self._schedule_from(pruned_share(start.values()))
-        self._attach(kernels, schedule, start, steps=self._epoch_steps())
+        if not self._planned and keras.backend.backend() == "jax":
+            expected = "steps_per_epoch in fit, for KERAS_BACKEND=jax"
+            raise InputError("schedule", "data of unknown length", expected)
+        self._attach(kernels, schedule, start, steps=self._epoch_steps(), total=self._planned)
 
     def _schedule_from(self, pruned: float) -> Schedule:
         """Return the schedule of a fit that begins at the sparsity `pruned`."""

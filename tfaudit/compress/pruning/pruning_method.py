@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import (
     AXES,
@@ -88,7 +87,11 @@ class PruningMethod:
         return self.needs_loss or "independence" in self.inputs
 
     def check_data(self, data: object) -> None:
-        """Raise an `InputError` if the method averages its scores over examples and `data` is None."""
+        """Raise an `InputError` if the method averages its scores over examples, without any or on another backend."""
+        backend = keras.backend.backend()
+        if self.needs_data and backend != "tensorflow":
+            expected = "a method that needs no examples, or KERAS_BACKEND=tensorflow"
+            raise InputError("method", f"{self.method!r} with KERAS_BACKEND={backend}", expected)
         if self.needs_data and data is None:
             raise InputError(
                 "gradient_data",
@@ -116,7 +119,7 @@ class PruningMethod:
 
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
-    ) -> list[tf.Tensor]:
+    ) -> list[Any]:
         """Compute the inputs of the scores on one batch: gradients or `batch_independence`."""
         if "independence" in self.inputs:
             return batch_independence(model, kernels, values, inputs, axis=self.axis)
@@ -137,6 +140,8 @@ class PruningMethod:
             return {}
         if self.needs_loss:
             check_loss(model)
+        import tensorflow as tf
+
         values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
         means = mean_over(batches(data), partial(self.measure, model, kernels, values))
         for name, mean in zip(kernels, means, strict=True):
@@ -155,7 +160,7 @@ class PruningMethod:
         measured: ByKernel,
         zeros_first: bool = False,
         xla: bool = False,
-    ) -> dict[str, tf.Tensor]:
+    ) -> dict[str, Any]:
         """Compute the masks of all kernels: bool tensors in their shapes, True where a weight stays.
 
         Args:
@@ -169,15 +174,15 @@ class PruningMethod:
         """
         if self.tfmot is not None:
             return {name: self.tfmot.mask(w, sparsity, xla=xla) for name, w in values.items()}
-        values = {name: tf.cast(weights, tf.float32) for name, weights in values.items()}
+        values = {name: keras.ops.cast(weights, "float32") for name, weights in values.items()}
         scores = self._scores(values, axes, draws, measured)
         if zeros_first:
             for name, weights in values.items():
                 alive = weights != 0
                 if self.granularity == "channel":
-                    alive = tf.reduce_any(slices(alive, axes[name]), axis=1)
-                scores[name] = tf.where(alive, scores[name], 0.0)
-        sparsity = tf.cast(sparsity, tf.float32)
+                    alive = keras.ops.any(slices(alive, axes[name]), axis=1)
+                scores[name] = keras.ops.where(alive, scores[name], 0.0)
+        sparsity = keras.ops.cast(sparsity, "float32")
         ranked = rank_masks(list(scores.values()), sparsity, scope=self.scope, xla=xla)
         masks = dict(zip(scores, ranked, strict=True))
         if self.granularity == "channel":
@@ -187,7 +192,7 @@ class PruningMethod:
 
     def _scores(
         self, values: ByKernel, axes: Axes, draws: ByKernel, measured: ByKernel
-    ) -> dict[str, tf.Tensor]:
+    ) -> dict[str, Any]:
         score = GRANULARITIES[self.granularity][self.method]
         totals = _class_totals(values, measured) if "class_totals" in self.inputs else None
         scores = {}
@@ -206,10 +211,10 @@ class PruningMethod:
         return scores
 
 
-def _class_totals(values: ByKernel, measured: ByKernel) -> tf.Tensor:
+def _class_totals(values: ByKernel, measured: ByKernel) -> Any:
     """Return the sum of `|w dL_c/dw|` over all kernels for each class, at least the smallest float above 0."""
     totals = np.finfo(np.float32).tiny
     for name, weights in values.items():
         importance = abs(weights * measured[name])
-        totals += tf.reduce_sum(importance, axis=tuple(range(1, len(importance.shape))))
+        totals += keras.ops.sum(importance, axis=tuple(range(1, len(importance.shape))))
     return totals

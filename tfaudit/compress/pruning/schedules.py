@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfaudit.errors import InputError, missing_extra, one_line
@@ -101,6 +102,25 @@ def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
         got = f"{describe(schedule)}, which returns {result!r}"
         raise InputError("schedule", got, "a schedule that returns (should_prune, sparsity)")
     return tf.cast(result[0], tf.bool), tf.cast(result[1], tf.float32)
+
+
+def table(schedule: Schedule, first: int, steps: int) -> np.ndarray:
+    """Return the sparsity at each step from `first` on, float32: -1 where the schedule does not prune, and at the end.
+
+    >>> table(constant(0.5, begin=10, frequency=5), 14, 3)
+    array([-1. ,  0.5, -1. , -1. ], dtype=float32)
+    """
+
+    def one(step: Any) -> tf.Tensor:
+        due, sparsity = ask(schedule, step)
+        return tf.where(due, sparsity, -1.0)
+
+    @tf.function(autograph=False)
+    def every() -> tf.Tensor:
+        numbers = tf.range(first, first + steps, dtype=tf.int64)
+        return tf.map_fn(one, numbers, fn_output_signature=tf.float32)
+
+    return np.append(every.get_concrete_function()().numpy(), np.float32(-1))
 
 
 def first_update(schedule: Schedule, first: int, last: int) -> int | None:

@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any
 
+import keras
 import numpy as np
-import tensorflow as tf
 
 from tfaudit.compress.pruning.masks import rank_masks
 from tfaudit.errors import InputError, require, require_one_of
@@ -55,19 +55,19 @@ class TFMOT:
         require(valid, argument, value, "two integers >= 1")
         object.__setattr__(self, argument, sizes)
 
-    def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
+    def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> Any:
         """Compute the mask of one kernel: a bool tensor in its shape, True where the weight stays.
 
         The weights are floats of static shape with at least 2 dimensions; `xla` says whether XLA compiles the function.
         """
-        magnitudes = tf.abs(tf.convert_to_tensor(weights))
+        magnitudes = keras.ops.abs(keras.ops.convert_to_tensor(weights))
         if self.sparsity_m_by_n is not None:
             return self._m_by_n(magnitudes)
         if self.block_size == (1, 1):
             return _reaching_threshold(magnitudes, sparsity, xla)
         blocks = _reaching_threshold(self._pooled(magnitudes), sparsity, xla)
         rows, columns = self.block_size
-        whole = tf.repeat(tf.repeat(blocks, rows, axis=0), columns, axis=1)
+        whole = keras.ops.repeat(keras.ops.repeat(blocks, rows, axis=0), columns, axis=1)
         return whole[: magnitudes.shape[0], : magnitudes.shape[1]]
 
     def check(self, name: str, shape: tuple[int, ...], sparsity: float | None) -> None:
@@ -81,28 +81,28 @@ class TFMOT:
                 expected = f"{zeros / size:g}, which is {zeros} of {size} weights"
                 raise InputError("sparsity", f"{sparsity:g}", expected)
 
-    def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
+    def _pooled(self, magnitudes: Any) -> Any:
         """Pool one axis after the other, as TF-MOT does, since sums in another order could make or break a tie."""
+        average = self.block_pooling_type == "AVG"
+        pool = keras.ops.average_pool if average else keras.ops.max_pool
         for size in self.block_size:
-            settings = {"strides": [size], "padding": "SAME", "data_format": "NWC"}
-            magnitudes = tf.transpose(
-                tf.nn.pool(magnitudes[None], [size], self.block_pooling_type, **settings)[0]
-            )
+            settings = {"padding": "same", "data_format": "channels_last"}
+            magnitudes = keras.ops.transpose(pool(magnitudes[None], size, size, **settings)[0])
         return magnitudes
 
-    def _m_by_n(self, magnitudes: tf.Tensor) -> tf.Tensor:
+    def _m_by_n(self, magnitudes: Any) -> Any:
         zeros, size = self.sparsity_m_by_n or (0, 1)
-        runs = tf.linalg.matrix_transpose(magnitudes)  # axis -2 last
+        runs = keras.ops.swapaxes(magnitudes, -1, -2)  # axis -2 last
         length = int(runs.shape[-1])
-        padded = tf.pad(runs, [[0, 0]] * (len(runs.shape) - 1) + [[0, -length % size]])
-        groups = tf.reshape(padded, (-1, size))
-        stays = tf.reduce_any(
-            tf.one_hot(tf.math.top_k(groups, size - zeros).indices, size, True, False), axis=1
-        )
-        return tf.linalg.matrix_transpose(tf.reshape(stays, padded.shape)[..., :length])
+        padded = keras.ops.pad(runs, [[0, 0]] * (len(runs.shape) - 1) + [[0, -length % size]])
+        groups = keras.ops.reshape(padded, (-1, size))
+        ranks = keras.ops.argsort(keras.ops.argsort(-groups))
+        stays = keras.ops.reshape(ranks < size - zeros, tuple(padded.shape))
+        return keras.ops.swapaxes(stays[..., :length], -1, -2)
 
 
-def _reaching_threshold(scores: tf.Tensor, sparsity: Any, xla: bool) -> tf.Tensor:
+def _reaching_threshold(scores: Any, sparsity: Any, xla: bool) -> Any:
     """Return where a score is at least the lowest score that stays if position decides ties."""
-    [mask] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer", xla=xla)
-    return scores >= tf.reduce_min(tf.where(mask, scores, np.inf))
+    sparsity = keras.ops.cast(sparsity, "float32")
+    [mask] = rank_masks([scores], sparsity, scope="layer", xla=xla)
+    return scores >= keras.ops.min(keras.ops.where(mask, scores, np.inf))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from tfaudit.compress.keras_model import check_model, output_names
 from tfaudit.compress.model_files import open_model
@@ -12,6 +11,7 @@ from tfaudit.compress.remedies.class_scores import class_ids, known_probabilitie
 from tfaudit.compress.remedies.remedied_loss import Batch
 from tfaudit.compress.remedies.remedy import Remedy
 from tfaudit.errors import InputError, one_line
+from tfaudit.runtime.backends import strategy_scope
 from tfaudit.study.remedies import DistillationRemedy
 
 
@@ -96,8 +96,10 @@ class Distillation(Remedy):
         copy = self._copy
         shapes = [value.shape for value in self._values]
         retrace = moved or copy is None or shapes != [weight.shape for weight in copy.weights]
+        # A step that JAX has compiled holds the teacher's weights as constants.
+        retrace |= self._stale and keras.backend.backend() == "jax"
         if copy is None or retrace:
-            with self.model.distribute_strategy.scope():
+            with strategy_scope(self.model):
                 copy = self._copied()
         if retrace or self._stale:
             copy.set_weights(self._values)
@@ -124,7 +126,7 @@ class Distillation(Remedy):
         if self._augmented is not None:
             self._augmented.stop()
 
-    def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor:
+    def penalty(self, batch: Batch, weights: Any | None) -> Any:
         """Return the batch mean of the weighted divergences."""
         if batch.inputs is None:
             got = f"{self.model.name!r}, whose train_step calls compute_loss without the inputs"
@@ -135,23 +137,28 @@ class Distillation(Remedy):
         if wanted.shape[1] != scores.shape[1]:
             expected = f"{scores.shape[1]}, as {self.model.name!r} has"
             raise InputError("teacher", f"{wanted.shape[1]} classes", expected)
-        divergences = softened_divergences(tf.stop_gradient(wanted), scores, self._temperature)
+        divergences = softened_divergences(
+            keras.ops.stop_gradient(wanted), scores, self._temperature
+        )
         focus: Any = self._alpha
         if self._beta:
             classes = class_ids(batch.targets, int(batch.outputs.shape[1]))
-            focus += self._beta * tf.cast(tf.argmax(wanted, axis=1) == classes, tf.float32)
+            focus += self._beta * keras.ops.cast(
+                keras.ops.argmax(wanted, axis=1) == classes, "float32"
+            )
         divergences *= focus
         if weights is not None:
             divergences *= weights
-        return self._weight * tf.reduce_mean(divergences)
+        return self._weight * keras.ops.mean(divergences)
 
 
-def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: float) -> tf.Tensor:
+def softened_divergences(teacher: Any, student: Any, temperature: float) -> Any:
     """Return `temperature**2 * KL(softmax(teacher / temperature) || softmax(student / temperature))` for each row.
 
-    >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.math.log([[1.0, 3.0]]), 1.0).numpy().round(4)
+    >>> student = keras.ops.log(keras.ops.array([[1.0, 3.0]]))
+    >>> keras.ops.convert_to_numpy(softened_divergences(keras.ops.zeros((1, 2)), student, 1.0)).round(4)
     array([0.1438], dtype=float32)
     """
-    targets = tf.nn.log_softmax(teacher / temperature)
-    logs = tf.nn.log_softmax(student / temperature)
-    return temperature**2 * tf.reduce_sum(tf.exp(targets) * (targets - logs), axis=1)
+    targets = keras.ops.log_softmax(teacher / temperature)
+    logs = keras.ops.log_softmax(student / temperature)
+    return temperature**2 * keras.ops.sum(keras.ops.exp(targets) * (targets - logs), axis=1)

@@ -1,13 +1,12 @@
 """A bound on the losses of groups beyond the average, inside `model.fit`: the callback `ExcessGap`."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
 import numpy as np
 import pandas as pd
-import tensorflow as tf
 
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.remedies.class_scores import class_ids
@@ -16,6 +15,8 @@ from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
 from tfaudit.errors import InputError, Notice
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.backends import strategy_scope
+from tfaudit.runtime.keras_internals import hold_in_model
 from tfaudit.study.remedies import CLASS, ExcessGapRemedy
 
 
@@ -86,7 +87,8 @@ class ExcessGap(Remedy):
         self._rate = float(rate)
         self._every = every
         self._examples = examples
-        self._multipliers: tf.Variable | None = None
+        self._multipliers: keras.Variable | None = None
+        self._release: Callable[[], None] = lambda: None
         self._acted = False  # whether any multiplier was above 0
         self._traced: HeldOutGroups | None = None
         self.hold_out(baseline, validation)
@@ -122,7 +124,7 @@ class ExcessGap(Remedy):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Update the multipliers when they are due."""
-        self._steps += self.model.steps_per_execution
+        self._steps += self._together
         if self._steps >= self._every:
             self._steps = 0
             self._predict_next()
@@ -164,34 +166,44 @@ class ExcessGap(Remedy):
         self._right = state["right"].copy()
         self._steps, self._next = int(state["steps"]), int(state["next"])
 
-    def example_weights(self, batch: Batch) -> tf.Tensor:
+    def example_weights(self, batch: Batch) -> Any:
         """Return the factors of the examples' losses, whose mean is 1."""
         assert self._multipliers is not None
-        return group_weights(self._members(batch), tf.convert_to_tensor(self._multipliers))
+        return group_weights(self._members(batch), keras.ops.convert_to_tensor(self._multipliers))
 
     def _begin(self, moved: bool) -> bool:
         retrace = moved or self._traced is None or not self._groups.same_as(self._traced)
         if retrace:
             self._traced = self._groups
-            with self.model.distribute_strategy.scope():
-                self._multipliers = tf.Variable(tf.zeros(len(self._groups)), trainable=False)
+            with strategy_scope(self.model):
+                zeros = np.zeros(len(self._groups), np.float32)
+                self._multipliers = keras.Variable(zeros, trainable=False)
         assert self._multipliers is not None
-        self._multipliers.assign(tf.zeros(len(self._groups)))
+        self._multipliers.assign(np.zeros(len(self._groups), np.float32))
+        self._together = self.model.steps_per_execution
+        if keras.backend.backend() == "jax":
+            self._release = hold_in_model(self.model, self._multipliers)
         self._acted = False
         self._right[:] = np.nan
         self._steps = self._next = 0
         return retrace
 
-    def _members(self, batch: Batch) -> tf.Tensor:
+    def _detach(self) -> None:
+        super()._detach()
+        self._release()
+        self._release = lambda: None
+
+    def _members(self, batch: Batch) -> Any:
         """Return whether each example of a batch belongs to each group, bool `(B, G)`."""
         matches = []
         for name, values in zip(self._groups.names, self._groups.values, strict=True):
             if name in batch.columns:
-                column = tf.reshape(tf.convert_to_tensor(batch.columns[name]), [-1])
+                column = keras.ops.reshape(batch.columns[name], (-1,))
             else:
                 column = class_ids(batch.targets, int(batch.outputs.shape[1]))
-            matches.append(column[:, None] == tf.constant(values, column.dtype)[None])
-        return tf.reduce_all(matches, axis=0)
+            known = keras.ops.convert_to_tensor(values, column.dtype)
+            matches.append(keras.ops.equal(column[:, None], known[None]))
+        return keras.ops.all(keras.ops.stack(matches), axis=0)
 
     def _predict_next(self) -> None:
         """Predict the next held-out examples with the current model."""
@@ -228,7 +240,7 @@ class ExcessGap(Remedy):
         return decisions(baseline, inputs)[0]
 
 
-def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
+def group_weights(members: Any, multipliers: Any) -> Any:
     """Return `1 - sum of lambda + B lambda_g / n_g` for each example; the sum is over the groups in the batch.
 
     An example without a group has `1 - sum of lambda`.
@@ -237,16 +249,16 @@ def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
         members: whether each example belongs to each group, bool `(B, G)`.
         multipliers: multipliers lambda, float32 `(G,)`.
 
-    >>> group_weights(tf.constant([[True, False], [False, True], [False, True]]), tf.constant([0.5, 0.0])).numpy()
+    >>> members = np.array([[True, False], [False, True], [False, True]])
+    >>> keras.ops.convert_to_numpy(group_weights(members, np.float32([0.5, 0])))
     array([2. , 0.5, 0.5], dtype=float32)
     """
-    belongs = tf.cast(members, tf.float32)
-    counts = tf.reduce_sum(belongs, axis=0)
-    shares = tf.math.divide_no_nan(multipliers, counts)
-    present = tf.reduce_sum(tf.where(counts > 0, multipliers, 0.0))
-    return (
-        1 - present + tf.cast(tf.shape(members)[0], tf.float32) * tf.linalg.matvec(belongs, shares)
-    )
+    belongs = keras.ops.cast(members, "float32")
+    counts = keras.ops.sum(belongs, axis=0)
+    shares = keras.ops.divide_no_nan(multipliers, counts)
+    present = keras.ops.sum(keras.ops.where(counts > 0, multipliers, 0.0))
+    examples = keras.ops.cast(keras.ops.shape(members)[0], "float32")
+    return 1 - present + examples * keras.ops.matmul(belongs, shares)
 
 
 def excess_gaps(

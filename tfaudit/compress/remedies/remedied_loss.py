@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from tfaudit.compress.micro_batches import MicroBatches
 from tfaudit.datasets.pipeline import MODEL_INPUTS
 from tfaudit.errors import InputError, listed
+from tfaudit.runtime.backends import replicas
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Term:
     used = False
     columns: tuple[str, ...] = ()
 
-    def example_weights(self, batch: Batch) -> tf.Tensor | None:
+    def example_weights(self, batch: Batch) -> Any | None:
         """Return the factors of the examples' losses `(B,)`, whose mean is 1; by default None, for 1."""
         return None
 
-    def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor | None:
+    def penalty(self, batch: Batch, weights: Any | None) -> Any | None:
         """Return a scalar to add to the mean loss of the batch; by default None, for 0.
 
         `weights` are the weights `(B,)` of the examples.
@@ -93,12 +93,16 @@ class RemediedLoss:
                         setattr(holder, name, own)
             self._replaced = []
 
-    def train_step(self, data: Any) -> Any:
-        """Run the model's own training step on a batch, without the columns that only remedies need."""
+    def train_step(self, *arguments: Any) -> Any:
+        """Run the model's own training step on a batch, without the columns that only remedies need.
+
+        JAX hands the values of all variables to a step before the batch.
+        """
+        *state, data = arguments
         data, columns = self._without_columns(data)
         self._step.columns, self._step.losses = columns, 0
         try:
-            logs = self._inner_step(data)
+            logs = self._inner_step(*state, data)
         finally:
             losses = self._step.losses
             self._step.columns = None
@@ -138,9 +142,7 @@ class RemediedLoss:
             penalty = term.penalty(batch, weights)
             if penalty is not None:
                 # Keras sums the losses of the replicas; each loss is the mean over its examples.
-                loss += tf.cast(
-                    penalty / tf.distribute.get_strategy().num_replicas_in_sync, loss.dtype
-                )
+                loss = loss + keras.ops.cast(penalty / replicas(), loss.dtype)
         return loss
 
     def _without_columns(self, data: Any) -> tuple[Any, dict[str, Any]]:
@@ -183,11 +185,11 @@ def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str,
     return next(iter(taken.values())) if single and len(taken) == 1 else taken
 
 
-def _per_example(weights: Any) -> tf.Tensor:
-    weights = tf.cast(tf.convert_to_tensor(weights), tf.float32)
-    if weights.shape.rank == 2 and weights.shape[1] == 1:
+def _per_example(weights: Any) -> Any:
+    weights = keras.ops.cast(weights, "float32")
+    if len(weights.shape) == 2 and weights.shape[1] == 1:
         weights = weights[:, 0]
-    if weights.shape.rank != 1:
+    if len(weights.shape) != 1:
         raise InputError(
             "sample_weight", f"weights of shape {tuple(weights.shape)}", "one per example (N,)"
         )

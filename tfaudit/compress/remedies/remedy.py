@@ -6,6 +6,7 @@ from tfaudit.compress.keras_model import output_names
 from tfaudit.compress.remedies.remedied_loss import RemediedLoss, Term
 from tfaudit.compress.second_train_function import SecondTrainFunction, TrainingCallback
 from tfaudit.errors import InputError
+from tfaudit.runtime.backends import strategy_scope
 
 
 class Remedy(Term, TrainingCallback):
@@ -31,9 +32,9 @@ class Remedy(Term, TrainingCallback):
         model, optimizer = self.model, self.model.optimizer
         # An error during the tracing of a step would leave it half-built.
         if model.built and not optimizer.built:
-            with model.distribute_strategy.scope():
+            with strategy_scope(model):
                 optimizer.build(model.trainable_variables)
-        strategy = model.distribute_strategy
+        strategy = getattr(model, "distribute_strategy", None)
         retrace = self._begin(strategy is not self._strategy)
         self._strategy = strategy
         if self._train_function is None or retrace or not self._train_function.fits(model):
