@@ -84,3 +84,19 @@ def test_the_member_is_the_one_nearest_to_the_mean_and_its_file_is_named(study_a
     assert dict(advice.facts)["file"] == str(file)
     assert dict(advice.facts)["member"].startswith(f"{nearest}, one of {len(accuracy)}: ")
     file.unlink()
+
+
+def test_a_damaged_member_is_named_instead_of_its_file(tmp_path):
+    store = make_study(tmp_path)
+    study_audit = StudyAudit.read(store)
+    verdict = study_audit.verdict(PASSING)
+    before = recommendation(study_audit, verdict)
+    member = int(dict(before.facts)["member"].split(",")[0])
+    path, *_ = store.record(before.variant, member)["files"]
+    (store.directory / path).write_bytes(b"")
+    advice = recommendation(study_audit, verdict)
+    expected = (
+        f"missing or damaged; `tfaudit run` makes it again ({path} does not match its checksum)"
+    )
+    assert dict(advice.facts)["file"] == expected
+    assert advice.path is None

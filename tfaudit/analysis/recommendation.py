@@ -72,7 +72,14 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     nearest = int(np.abs(audited.top1 - audited.top1.mean()).argmin())
     member = data.members[key][nearest]
     path = _file(study_audit, key, member)
-    facts = [("file", str(path) if path else "not in this study, which holds predictions only")]
+    damage = data.store.damage(key, member)
+    where = str(path) if path else "not in this study, which holds predictions only"
+    facts = [
+        (
+            "file",
+            f"missing or damaged; `tfaudit run` makes it again ({damage})" if damage else where,
+        )
+    ]
     if len(audited.top1) > 1:
         why = f"its accuracy, {100 * audited.top1[nearest]:.1f} %, is nearest to the mean"
         facts.append(("member", f"{member}, one of {len(audited.top1)}: {why}"))
@@ -97,7 +104,7 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
         ship=ship,
         facts=tuple(facts),
         command=_next_command(study_audit, key, judged, verdict.limits, ship=ship),
-        path=path if ship else None,
+        path=path if ship and not damage else None,
     )
 
 
