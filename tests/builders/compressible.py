@@ -51,3 +51,13 @@ def with_outlier(model, size=3000.0):
     bias.assign(np.concatenate([[size], bias[1:]]))
     kernel.assign(np.concatenate([np.zeros((1, len(CLASSES))), kernel[1:]]))
     return made
+
+
+def with_coarse_steps(model, size=20.0):
+    """Return a copy whose first hidden unit is always zero and has large weights: int4 has no steps for the others."""
+    made = keras.models.clone_model(model)
+    made.set_weights(model.get_weights())
+    (_, bias), (kernel, _) = made.get_layer("hidden").variables, made.get_layer("logits").variables
+    bias.assign(np.concatenate([[-100.0], bias[1:]]))
+    kernel.assign(np.concatenate([np.full((1, len(CLASSES)), size), kernel[1:]]))
+    return made

@@ -53,7 +53,7 @@ def converted_once(conversions, kind, **settings):
         weights_seal(conversions._forward.model),
         kind,
         conversions._representative.tobytes(),
-        *settings.items(),
+        repr(settings),
     )
     if key not in CONVERTED:
         CONVERTED[key] = FILE(conversions, kind, **settings)

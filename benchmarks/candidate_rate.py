@@ -1,0 +1,74 @@
+"""Candidates of `tfaudit compress` per minute: a conversion for all files of a model, or one for each.
+
+    python -m benchmarks.candidate_rate MODEL.keras DATA.npz [--images 1000]
+
+DATA.npz holds `images` and `labels`, as for `tfaudit compress`. The files are those of a search without training data:
+all kinds but int16x8, which takes too long to test, int8 with the last layer in float, at percentiles and with one and
+three layers in float, and int4 with the first layer in int8. Each is made in two ways in turn: by conversions that all
+files share, as a search does, and by `quantize`, which converts the model again. Then it predicts some of the images.
+
+Measured for CIFAR-10's ResNet-56 on two cores that other work shared, 1,000 images:
+
+    RESULT
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from tfaudit import predict, quantize
+from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.model_files import load_keras
+from tfaudit.compress.pruning.kernels import kernel_layers
+from tfaudit.study.quantization import KINDS
+
+
+def timed(made: Callable[[], bytes]) -> tuple[bytes, float]:
+    """Return what a function makes, and the seconds that it takes."""
+    begin = time.perf_counter()
+    return made(), time.perf_counter() - begin
+
+
+def main(path: str, data: str, images: int) -> None:
+    """Print a line per file: seconds for it in both ways, and to predict; then the files per minute."""
+    model = load_keras(path)
+    layers = kernel_layers(model)
+    examples = np.load(data)["images"].astype("float32")
+    calibration, shown = examples[:100], examples[100 : 100 + images]
+    shared = Conversions(model, representative=calibration)
+    files = [(kind, {}) for kind in KINDS if kind != "int16x8"]
+    files += [("int8", {"keep_float": "last"})]
+    files += [("int8", {"percentile": percentile}) for percentile in (99.999, 99.99)]
+    files += [("int8", {"percentile": 99.999, "keep_float": layers[:count]}) for count in (1, 3)]
+    files += [("int4", {"layer_types": {layers[0]: "int8"}})]
+    seconds = []
+    for kind, settings in files:
+        content, once = timed(lambda kind=kind, settings=settings: shared.file(kind, **settings))
+        again, each = timed(
+            lambda kind=kind, settings=settings: quantize(
+                model, kind, representative=calibration, **settings
+            )
+        )
+        begin = time.perf_counter()
+        predict(content, shown, batch_size=32, threads=2, check_range=False)
+        seconds.append((once, each, time.perf_counter() - begin))
+        same = "equal bytes" if content == again else "other bytes"
+        words = " ".join(f"{name}={value}" for name, value in settings.items())
+        print(f"{kind:14}{''.join(f'{one:8.2f}' for one in seconds[-1])}  {same}  {words[:50]}")
+    once, each, predicted = np.sum(seconds, axis=0) / len(files)
+    for what, added in (("files", 0), (f"files, {images:,} images", predicted)):
+        rates = [60 / (one + added) for one in (once, each)]
+        print(
+            f"{what} a minute: {rates[0]:.1f} and {rates[1]:.1f}, ratio {rates[0] / rates[1]:.2f}"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("model")
+    parser.add_argument("data")
+    parser.add_argument("--images", type=int, default=1000)
+    chosen = parser.parse_args()
+    main(chosen.model, chosen.data, chosen.images)

@@ -1,0 +1,61 @@
+"""Where int4 does not pass, layers get wider types, those first that cost the worst class most."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from tests.builders.compressible import with_coarse_steps
+from tfaudit.compress.litert.flatbuffer_contents import weight_types
+from tfaudit.compress.litert.weight_rounding import RoundedWeights
+from tfaudit.compress.model_files import load_keras
+from tfaudit.compress.sensitivity import LayeredFiles
+from tfaudit.search.candidates import Candidate
+from tfaudit.study.quantization import KINDS
+
+pytest.importorskip("litert_quantizer")
+THREE_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8", "int4")}
+
+
+@pytest.fixture(autouse=True)
+def nearest(monkeypatch):
+    """Round to the nearest values: on examples, weights are rounded so that the model below loses nothing."""
+    monkeypatch.setattr(RoundedWeights, "file", lambda self, operators: self._content)
+
+
+@pytest.fixture(scope="module")
+def coarse(tmp_path_factory, model):
+    """The path of a model whose last layer int4 ruins."""
+    path = tmp_path_factory.mktemp("coarse") / "coarse.keras"
+    with_coarse_steps(load_keras(model)).save(path)
+    return path
+
+
+@pytest.mark.slow
+def test_where_int4_fails_the_layer_that_it_ruins_becomes_int8(search, coarse, tmp_path):
+    with mock.patch.dict(KINDS, THREE_KINDS, clear=True):
+        found = search(tmp_path / "out", train=None, model=coarse)
+    table = found.frame().set_index("candidate")
+    assert table.loc["int4", "outcome"] == "fail"
+    assert (found.outcome, found.title) == ("pass", "int4, 6 bits a weight")
+    assert "In int8: logits." in found.notes
+    assert {dtype for dtype, _ in weight_types(found.content).values()} == {"int4", "int8"}
+    assert table.loc["int8", "bytes"] > table.loc["int4-bits=6", "bytes"]
+
+
+@pytest.mark.slow
+def test_layers_are_measured_once_and_the_mean_bits_are_kept(maker_of, coarse, monkeypatch):
+    maker = maker_of(coarse)
+    assert not maker.is_measured("int4")
+    contents = {bits: maker.flatbuffer(Candidate("int4", bits=bits)) for bits in (4.5, 6.0)}
+    assert maker.is_measured("int4")
+    monkeypatch.setattr(LayeredFiles, "loss", None)
+    contents[16.0] = maker.flatbuffer(Candidate("int4", bits=16.0))
+    widths = {"int4": 4, "int8": 8, "float16": 16}
+    for bits, content in contents.items():
+        types = weight_types(content).values()
+        mean = np.average(
+            [widths[dtype] for dtype, _ in types], weights=[size for _, size in types]
+        )
+        assert mean <= bits
+    assert contents[4.5] == maker.flatbuffer(Candidate("int4")) != contents[6.0]
