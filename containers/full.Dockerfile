@@ -8,8 +8,9 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /src
 
 FROM python:3.11-slim
 COPY --from=build /wheels /wheels
-# hadolint ignore=DL3013
-RUN for wheel in /wheels/*.whl; do pip install --no-cache-dir "${wheel}[all]"; done
+COPY containers/full.lock /wheels/
+RUN pip install --no-cache-dir --require-hashes -r /wheels/full.lock \
+    && pip install --no-cache-dir --no-deps /wheels/*.whl
 ENV HOME=/tmp
 USER 10001
 WORKDIR /work

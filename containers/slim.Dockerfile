@@ -7,9 +7,10 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /src
 
 FROM python:3.11-slim
 COPY --from=build /wheels /wheels
+COPY containers/slim.lock /wheels/
 # The libraries' own tests are 60 MB.
-# hadolint ignore=DL3013
-RUN for wheel in /wheels/*.whl; do pip install --no-cache-dir "${wheel}[charts]"; done \
+RUN pip install --no-cache-dir --require-hashes -r /wheels/slim.lock \
+    && pip install --no-cache-dir --no-deps /wheels/*.whl \
     && find "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" -type d -name tests -prune -exec rm -rf {} +
 ENV HOME=/tmp
 USER 10001

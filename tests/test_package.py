@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import tfaudit
 from tests.builders.studies import make_study
@@ -224,6 +226,8 @@ def run_steps(container, folder, wheel, dry_run=""):
     )
     (folder / "venv/bin/pip").write_text(PIP_OF_CONTAINERS)
     (folder / "venv/bin/pip").chmod(0o755)
+    (folder / "wheels").mkdir()
+    shutil.copy(container.with_name(f"{container.stem}.lock"), folder / "wheels")
     path = f"{folder / 'venv/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,
@@ -247,6 +251,24 @@ def test_container_files_pass_the_linter(container):
     )
     assert done.returncode == 0, done.stdout
     assert len(steps(container)) == 2
+
+
+@pytest.mark.parametrize("extra", ["slim", "full"])
+def test_the_versions_of_a_container_are_those_that_the_package_allows(extra):
+    lock = (ROOT / f"containers/{extra}.lock").read_text()
+    versions = dict(re.findall(r"^([\w.-]+)(?:\[\w+\])?==([\w.]+)", lock, flags=re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted, names = list(project["dependencies"]), {"slim": ["charts"], "full": ["all"]}[extra]
+    while names:
+        for requirement in map(Requirement, extras[names.pop()]):
+            if requirement.name == "tfaudit":
+                names += requirement.extras
+            else:
+                wanted.append(str(requirement))
+    for requirement in map(Requirement, wanted):
+        name = requirement.name.lower().replace("_", "-")
+        assert requirement.specifier.contains(versions[name]), name
 
 
 @pytest.mark.slow

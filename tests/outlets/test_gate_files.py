@@ -1,6 +1,7 @@
 """Verdicts as CI systems read them, whatever the names of classes and variants are; and the chart of a verdict."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -10,7 +11,7 @@ from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.errors import Notice
-from tfaudit.outlets.gate_files import json_verdicts, junit_verdicts
+from tfaudit.outlets.gate_files import json_verdicts, junit_verdicts, sarif_verdicts
 from tfaudit.predictions import Predictions
 
 HOSTILE = ('<b>&"cat"</b>', "bell\x07 nul\x00 ]]> \x1b[31mred", "owl ]]>", "élan 🦉")
@@ -49,6 +50,24 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
             assert (case.get("name"), said.tag) == (check.name, tags[check.outcome])
             if check.outcome != "pass":
                 assert (said.get("type"), said.get("message")) == (check.outcome, said.text)
+
+
+def test_sarif_names_what_did_not_pass(verdicts):
+    (run,) = json.loads(sarif_verdicts(verdicts))["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    expected = [
+        (check.name, {"fail": "error", "cannot judge": "warning"}[check.outcome], check.sentence)
+        for verdict in verdicts.values()
+        for check in verdict.checks
+        if check.outcome != "pass"
+    ]
+    assert len(expected) >= 4
+    for (name, level, sentence), result in zip(expected, run["results"], strict=True):
+        assert (result["ruleId"], result["level"]) == (name, level)
+        assert result["message"]["text"] == sentence
+        assert name in rules
+        (place,) = result["locations"]
+        assert re.fullmatch(r"[\w%]+", place["physicalLocation"]["artifactLocation"]["uri"])
 
 
 def test_junit_counts_what_did_not_pass(verdicts):

@@ -1,12 +1,14 @@
-"""Verdicts of a gate as files: JUnit XML for CI systems, and JSON."""
+"""Verdicts of a gate as files: JUnit XML and SARIF for CI systems, and JSON."""
 
 import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, Check
 from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import Limits
 
 FORMAT = 1  # version of the JSON format; a change that older readers would misread increments it
 
@@ -51,6 +53,38 @@ def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
     root.extend(_suite(key, verdict) for key, verdict in verdicts.items())
     ET.indent(root)
     return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def sarif_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
+    """Return the checks that did not pass as SARIF 2.1.0, as code scanning reads it: errors, or warnings if undecided.
+
+    Args:
+        verdicts: verdicts by variant.
+
+    Example:
+        >>> json.loads(sarif_verdicts({}))["runs"][0]["results"]
+        []
+    """
+    results = [
+        {
+            "ruleId": check.name,
+            "level": "error" if check.outcome == FAIL else "warning",
+            "message": {"text": check.sentence},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(key)}}}],
+        }
+        for key, verdict in verdicts.items()
+        for check in verdict.checks
+        if check.outcome != PASS
+    ]
+    driver = {"name": "tfaudit gate", "rules": [{"id": name} for name in Limits.__annotations__]}
+    return json.dumps(
+        {
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [{"tool": {"driver": driver}, "results": results}],
+        },
+        indent=1,
+    ).encode()
 
 
 def _suite(key: str, verdict: Verdict) -> ET.Element:

@@ -1,4 +1,4 @@
-"""The files that `tfaudit gate` writes. A new format, such as SARIF, is a function in this package and a row here."""
+"""The files that `tfaudit gate` writes. A new format is a function in this package and a row here."""
 
 import dataclasses
 import importlib
@@ -33,6 +33,7 @@ class GateFile:
 GATE_FILES: Mapping[str, GateFile] = {
     "junit": GateFile("JUnit XML: one test case per check.", "gate_files:junit_verdicts"),
     "json": GateFile("The whole verdict as JSON.", "gate_files:json_verdicts"),
+    "sarif": GateFile("SARIF: what did not pass, for code scanning.", "gate_files:sarif_verdicts"),
     "markdown": GateFile("The verdict as Markdown.", "markdown:gate_markdown"),
 }
 """Outlets by option of `tfaudit gate`."""
