@@ -168,6 +168,20 @@ def excess_gap() -> np.ndarray:
     return np.append(weights(model), callback.frame()["multiplier"])
 
 
+def quantize(kind: str) -> np.ndarray:
+    """Return the probabilities of a file, whose int8 steps are as wide on every backend."""
+    representative = TRAINING[0] if kind == "int8" else None
+    content = tfaudit.quantize(network(), kind, representative=representative)
+    return tfaudit.predict(content, IMAGES, k=3).probabilities
+
+
+def batch_norm() -> np.ndarray:
+    """Return the weights after new statistics of BatchNormalization."""
+    model = network()
+    tfaudit.recalibrate_batch_norm(model, IMAGES)
+    return weights(model)
+
+
 COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`predict`": predict,
     "`compare_models`": compare,
@@ -193,6 +207,11 @@ COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`Rewind`": rewind,
     "`Distillation`": distillation,
     "`ExcessGap`": excess_gap,
+    "`quantize`, float16": lambda: quantize("float16"),
+    "`quantize`, int8": lambda: quantize("int8"),
+    "`cost`": lambda: np.array([tfaudit.cost(network(), repeats=0).summary()["flops"]]),
+    "`recalibrate_batch_norm`": batch_norm,
+    "`quantization_aware`": lambda: weights(tfaudit.quantization_aware(network())),
 }
 
 

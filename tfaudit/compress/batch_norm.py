@@ -9,9 +9,8 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from tfaudit.compress.keras_model import check_model, require_tensorflow
+from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.model_inputs import input_batches, length_of
 from tfaudit.datasets.dataset import Dataset
@@ -60,7 +59,6 @@ def recalibrate_batch_norm(
     >>> [float(values[0]) for values in model.get_weights()]  # gamma, beta, moving mean, moving variance
     [1.0, 0.0, 2.0, 1.0]
     """
-    require_tensorflow()
     check_model(model)
     require_least(1, batches=batches, batch_size=batch_size)
     layers = [
@@ -75,11 +73,11 @@ def recalibrate_batch_norm(
         for layer in layers:
             layer.momentum = 0.0
             for variable in _moving(layer):  # 0 times infinity is NaN
-                variable.assign(tf.zeros(variable.shape, variable.dtype))
+                variable.assign(keras.ops.zeros(variable.shape, variable.dtype))
         seen = 0
         try:
             for inputs in itertools.islice(_batches(model, data, batch_size, seed), batches):
-                model(mapped(tf.convert_to_tensor, inputs), training=True)
+                model(mapped(keras.ops.convert_to_tensor, inputs), training=True)
                 seen += 1
         except InputError as problem:
             raise InputError("data", problem.got, problem.expected) from None

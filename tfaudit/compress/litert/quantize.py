@@ -24,6 +24,7 @@ from tfaudit.compress.keras_model import (
 )
 from tfaudit.compress.last_layers import kept_layers, last_layers
 from tfaudit.compress.litert.flatbuffer import Flatbuffer, float_operators
+from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
 from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
@@ -105,6 +106,8 @@ def quantize(
     or, with representative images, one that changes the layer's results least (`RoundedWeights`), which loses far
     less. Weights that stay in float are told in a `Notice`.
 
+    If Keras runs on JAX or torch, a process that runs it on TensorFlow converts the model from a `.keras` file.
+
     A model of `quantization_aware` needs no representative images: it is converted to "int8" with the ranges that it
     learned, and the int8 flatbuffer itself is compared with Keras.
 
@@ -128,7 +131,8 @@ def quantize(
             and NPUs need, "int8" or "uint8". `predict` converts them with the scales in the file. Tokens stay integers
             of their own type.
         output: name of the only output to convert, as for `predict`; None converts all.
-        check: function called before every conversion and calibration step; a `BaseException` that it raises ends them.
+        check: function called before every conversion and calibration step (once, at first, if Keras runs on JAX or
+            torch); a `BaseException` that it raises ends them.
 
     Raises:
         InputError: the kind is unknown, representative images are missing, the model, layers or images do not fit, the
@@ -144,21 +148,23 @@ def quantize(
     b'TFL3'
     """
     require_one_of("kind", kind, KINDS)
-    conversions = Conversions(
-        model,
-        representative=representative,
-        calibration_examples=calibration_examples,
-        output=output,
-        check=check,
-    )
-    return conversions.file(
-        kind,
-        keep_float=keep_float,
-        layer_types=layer_types,
-        percentile=percentile,
-        sparse=sparse,
-        io=io,
-    )
+    source = {
+        "representative": representative,
+        "calibration_examples": calibration_examples,
+        "output": output,
+    }
+    file = {
+        "keep_float": keep_float,
+        "layer_types": layer_types,
+        "percentile": percentile,
+        "sparse": sparse,
+        "io": io,
+    }
+    if keras.backend.backend() == "tensorflow":
+        return Conversions(model, check=check, **source).file(kind, **file)  # type: ignore[arg-type]
+    if check is not None:
+        check()
+    return quantized_in_tensorflow(model, kind, source | file)
 
 
 def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:

@@ -1,0 +1,55 @@
+"""Quantization in a process of its own, as for Keras on JAX or torch: the same bytes and the same errors."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.refusals import assert_refused
+from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
+from tfaudit.compress.litert.quantize import quantize
+
+IMAGES = np.random.default_rng(0).random((20, 6, 6, 1), np.float32)
+CUSTOM = """
+import keras
+
+@keras.saving.register_keras_serializable("own")
+class Twice(keras.layers.Layer):
+    def call(self, inputs):
+        return 2 * inputs
+"""
+
+
+def network(*more):
+    shape = [keras.Input((6, 6, 1), name="images"), keras.layers.Flatten(name="flat")]
+    return keras.Sequential([*shape, *more, keras.layers.Dense(3, name="scores")], name="net")
+
+
+@pytest.mark.slow
+def test_bytes_are_those_of_this_process(tmp_path):
+    model = network()
+    settings = {"representative": IMAGES, "keep_float": "last"}
+    content = quantized_in_tensorflow(model, "int8", settings)
+    model.save(tmp_path / "model.keras")
+    assert content == quantize(tmp_path / "model.keras", "int8", **settings)
+    assert content == quantized_in_tensorflow(tmp_path / "model.keras", "int8", settings)
+
+
+@pytest.mark.slow
+def test_errors_are_those_of_quantize():
+    refused = "^representative: got None, expected training images"
+    assert_refused(refused, quantized_in_tensorflow, network(), "int8", {})
+
+
+@pytest.mark.slow
+def test_registered_layers_are_imported(tmp_path, monkeypatch):
+    (tmp_path / "own_layers.py").write_text(CUSTOM)
+    monkeypatch.syspath_prepend(tmp_path)
+    own_layers = __import__("own_layers")
+    try:
+        model = network(own_layers.Twice())
+        assert quantized_in_tensorflow(model, "float32", {})[4:8] == b"TFL3"
+    finally:
+        keras.saving.get_custom_objects().pop("own>Twice")
+        del sys.modules["own_layers"]
