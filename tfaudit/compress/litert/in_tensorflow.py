@@ -1,6 +1,5 @@
 """Quantization for Keras on JAX or torch: a process that runs Keras on TensorFlow reads the model from a file."""
 
-import importlib
 import os
 import pickle
 import subprocess
@@ -15,8 +14,7 @@ import numpy as np
 
 from tfaudit.compress.keras_model import check_model
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import Notice
-from tfaudit.runtime.user_functions import PATH_VARIABLE, extend_path, search_path
+from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
 
 def quantized_in_tensorflow(
@@ -39,7 +37,7 @@ def quantized_in_tensorflow(
         (place / "order").write_bytes(pickle.dumps(order))
         paths = {PATH_VARIABLE: os.pathsep.join(search_path())}
         done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, folder],
+            [sys.executable, "-P", "-m", "tfaudit.compress.litert.tensorflow_process", folder],
             env={**os.environ, **paths, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"},
             capture_output=True,
             text=True,
@@ -53,25 +51,3 @@ def quantized_in_tensorflow(
     if isinstance(result, Exception):
         raise result
     return bytes(result)
-
-
-def main(place: Path) -> None:
-    """Quantize the model that a folder names, and write the file or the error into the folder."""
-    from tfaudit.compress.litert.quantize import quantize
-
-    extend_path(list(filter(None, os.environ[PATH_VARIABLE].split(os.pathsep))))
-    path, kind, settings, modules = pickle.loads((place / "order").read_bytes())
-    for module in modules:
-        importlib.import_module(module)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", Notice)
-        try:
-            result: bytes | Exception = quantize(path, kind, **settings)
-        except Exception as error:
-            result = error
-    told = [warning.message for warning in caught if isinstance(warning.message, Notice)]
-    (place / "result").write_bytes(pickle.dumps((result, told)))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
