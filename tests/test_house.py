@@ -19,6 +19,7 @@ FLOORS = (
     {"outlets"},
     {"search"},
     {"cli", "app", "testing"},
+    {"pytest_plugin"},
     {"__main__"},
 )
 """From the ground up. A room imports from its own floor and from those below."""

@@ -1,5 +1,6 @@
 """The package as a whole: names, documents and the wheel."""
 
+import configparser
 import email
 import html
 import importlib
@@ -137,6 +138,12 @@ def test_the_wheel_is_small_and_says_what_an_index_shows(wheel):
     facts = email.message_from_bytes(archive.read(name))
     assert facts["License-Expression"] == "Apache-2.0"
     assert facts["Author"] == "tfaudit contributors"
+    (points,) = (name for name in archive.namelist() if name.endswith("entry_points.txt"))
+    told = configparser.ConfigParser()
+    told.read_string(archive.read(points).decode())
+    assert told["pytest11"]["tfaudit"] == "tfaudit.pytest_plugin"
+    module, _, evaluator = told["mlflow.model_evaluator"]["tfaudit"].partition(":")
+    assert f"class {evaluator}(" in archive.read(f"{module.replace('.', '/')}.py").decode()
     home = SETUP["HOME"]
     assert [url.split(", ")[1] for url in facts.get_all("Project-URL", [])] == [
         *SETUP["urls"](home).values()

@@ -21,7 +21,7 @@ TOP_K = 2
 STEPS = 256
 """Probabilities of a copy are multiples of one part in so many."""
 
-QUALITY = 30
+QUALITY = 20
 """Quality of the copy's pictures in WebP, 0 to 100."""
 
 
