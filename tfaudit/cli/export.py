@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from tfaudit.cli.completion import variants
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.options import Directory, option
 from tfaudit.errors import InputError
@@ -19,7 +20,8 @@ def export(
         bool, option("A data set that FiftyOne reads (FiftyOneDataset).", "--fiftyone")
     ] = False,
     variant: Annotated[
-        list[str] | None, option("Key of a compressed variant, repeatable; all by default.")
+        list[str] | None,
+        option("Key of a compressed variant, repeatable; all by default.", complete=variants),
     ] = None,
     out_folder: Annotated[
         Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")

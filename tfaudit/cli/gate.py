@@ -11,6 +11,7 @@ import typer
 
 from tfaudit.audits.gate.limits import OF_FILE, flag_of
 from tfaudit.cli.audit import MultiwordCommand
+from tfaudit.cli.completion import variants
 from tfaudit.cli.console import add_to_step_summary, app, err, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
 from tfaudit.cli.options import (
@@ -42,7 +43,11 @@ def gate(
     ] = None,
     variant: Annotated[
         list[str] | None,
-        option("Variant of the study to judge, repeatable; all by default.", panel=SOURCE),
+        option(
+            "Variant of the study to judge, repeatable; all by default.",
+            panel=SOURCE,
+            complete=variants,
+        ),
     ] = None,
     baseline: Annotated[
         list[str] | None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from tfaudit.cli.completion import one_of
 from tfaudit.errors import InputError, require, require_least
 from tfaudit.models.pretrained import PREPROCESSING
 
@@ -21,9 +22,17 @@ IMAGES, PREDICTIONS = "Images", "Tables and arrays"
 """Panels of the help."""
 
 
-def option(text: str, *names: str, panel: str | None = None) -> Any:
-    """Return an option with its help text, for `Annotated`; by default it has the parameter's name."""
-    return typer.Option(*names, help=text, rich_help_panel=panel)
+def option(
+    text: str,
+    *names: str,
+    panel: str | None = None,
+    complete: Callable[..., list[str]] | None = None,
+) -> Any:
+    """Return an option with its help text, for `Annotated`; by default it has the parameter's name.
+
+    `complete` takes the beginning of a value and returns the values that a shell offers, as in `completion`.
+    """
+    return typer.Option(*names, help=text, rich_help_panel=panel, autocompletion=complete)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +123,7 @@ ScoresAre = Annotated[
     option(
         "Kind of the scores: probabilities, logits, or auto, which tells by their values.",
         "--scores-are",
+        complete=one_of("stats.ranking:SCORE_KINDS"),
     ),
 ]
 ClassNames = Annotated[
@@ -217,12 +227,16 @@ class ImageOptions:
     preprocess: Annotated[
         str,
         _of_images(
-            "Pixels that models expect: none (0 to 255), unit (0 to 1), or tf, caffe, torch as in Keras."
+            "Pixels that models expect: none (0 to 255), unit (0 to 1), or tf, caffe, torch as in Keras.",
+            complete=one_of("models.pretrained:PREPROCESSING"),
         ),
     ] = "none"
     baseline_preprocess: Annotated[
         str | None,
-        _of_images("Pixels that the baseline expects; by default the same as --preprocess."),
+        _of_images(
+            "Pixels that the baseline expects; by default the same as --preprocess.",
+            complete=one_of("models.pretrained:PREPROCESSING"),
+        ),
     ] = None
     classes: ClassNames = None
     batch_size: Annotated[int, _of_images("Number of images per batch of predictions.")] = 32

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from tfaudit.cli.completion import recipe_folder, recipe_names
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 from tfaudit.runtime.captured_output import start_tensorflow
@@ -18,23 +19,14 @@ from tfaudit.study.study import Study
 def list_recipes() -> None:
     """List the recipes, one study each."""
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name in _recipes():
+    for name in recipe_names():
         table.add_row(Text(name, style="bold"), Text(_first_line(name)))
     out.print(table)
 
 
-def _folder() -> Path:
-    (folder,) = importlib.import_module("tfaudit.recipes").__path__
-    return Path(folder)
-
-
-def _recipes() -> list[str]:
-    return sorted(path.stem for path in _folder().glob("[!_]*.py"))
-
-
 def _first_line(recipe: str) -> str:
     """Return the first line of a recipe's docstring, without importing the recipe, which may import TensorFlow."""
-    source = (_folder() / f"{recipe}.py").read_text(encoding="utf-8")
+    source = (recipe_folder() / f"{recipe}.py").read_text(encoding="utf-8")
     doc = ast.get_docstring(ast.parse(source))
     return doc.splitlines()[0] if doc else recipe
 
@@ -44,8 +36,8 @@ def require_recipe(recipe: str) -> None:
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
-    elif recipe not in _recipes():
-        expected = f"{', '.join(_recipes())}, or the path of a Python file"
+    elif recipe not in recipe_names():
+        expected = f"{', '.join(recipe_names())}, or the path of a Python file"
         raise InputError("recipe", repr(recipe), expected)
 
 

@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from tfaudit.cli.completion import one_of, recipes
 from tfaudit.cli.console import ResumableCommand, app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option, refuse
@@ -74,7 +75,10 @@ class TrainingOptions:
 def run(
     recipe: Annotated[
         str,
-        typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`."),
+        typer.Argument(
+            help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.",
+            autocompletion=recipes,
+        ),
     ],
     training: Annotated[TrainingOptions, Group.of_fields(TrainingOptions)],
     directory: Annotated[
@@ -90,7 +94,11 @@ def run(
         ),
     ] = None,
     engine: Annotated[
-        str, option("local: processes on this machine; ray: tasks on a Ray cluster.")
+        str,
+        option(
+            "local: processes on this machine; ray: tasks on a Ray cluster.",
+            complete=one_of("population.engine:ENGINES"),
+        ),
     ] = "local",
     address: Annotated[
         str | None,

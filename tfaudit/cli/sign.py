@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tfaudit.cli.completion import one_of, variants
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import Directory, option
 
@@ -13,9 +14,15 @@ from tfaudit.cli.options import Directory, option
 @app.command()
 def sign(
     directory: Directory,
-    variant: Annotated[str, typer.Argument(help="Key of a compressed variant.")],
+    variant: Annotated[
+        str, typer.Argument(help="Key of a compressed variant.", autocompletion=variants)
+    ],
     decision: Annotated[
-        str, typer.Argument(help="accepted, rejected or “needs work”; the last one holds.")
+        str,
+        typer.Argument(
+            help="accepted, rejected or “needs work”; the last one holds.",
+            autocompletion=one_of("store.sign_offs:DECISIONS"),
+        ),
     ],
     by: Annotated[str, option("Name of the person who decides.")],
     note: Annotated[str, option("Why, in a few words.")] = "",
