@@ -29,9 +29,9 @@ BLOCK = 128
 class RoundedWeights:
     """Weights of convolutions and fully connected operators of a float flatbuffer, rounded to a few bits.
 
-    A weight is rounded up or down so that the sums that it is part of change least on examples: GPTQ (Frantar et al.,
-    2022), weight by weight, with the inputs of the largest squares first. Each output channel has a symmetric range
-    whose end has the least squared error, weighted by the squares of the inputs.
+    A weight is rounded up or down so that the sums that it is part of change least on examples, [GQ]: weight by weight,
+    with the inputs of the largest squares first. Each output channel has a symmetric range whose end has the least
+    squared error, weighted by the squares of the inputs.
 
     Args:
         content: the bytes of the float32 flatbuffer.
