@@ -67,6 +67,10 @@ _WRONG_IN_16_BITS = (
 """Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly."""
 
 
+_Groups = Mapping[str, Sequence[Any]]
+"""Layers by the name of their group."""
+
+
 class ConversionError(RuntimeError):
     """TensorFlow Lite cannot convert the model, or the converted model gives different scores from Keras."""
 
@@ -178,6 +182,35 @@ def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool)
         raise InputError("representative", "None", expected)
 
 
+def _check_options(
+    kind: str,
+    aware: bool,
+    kept: _Groups,
+    layer_types: Mapping[str, str],
+    percentile: float,
+    *,
+    sparse: bool,
+    io: str,
+) -> None:
+    """Raise an `InputError` for an option that is unknown or does not fit the kind."""
+    packed = [name for name, settings in KINDS.items() if settings.bits]
+    require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+    require_one_of("io", io, IO_TYPES)
+    require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
+    for name in layer_types.values():
+        require_one_of("layer_types", name, LAYER_TYPES)
+    if kept:
+        _require_kind("keep_float", kind, aware, "int8", *packed)
+    if layer_types:
+        _require_kind("layer_types", kind, aware, *packed)
+    if percentile < 100:
+        _require_kind("percentile", kind, aware, "int8")
+    if io != FLOAT and kind != "int8":
+        raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
+    if sparse and kind in packed:
+        raise InputError("sparse", f"True for kind {kind!r}", "False")
+
+
 def _require_kind(argument: str, kind: str, aware: bool, *kinds: str) -> None:
     """Raise an `InputError` about an option unless the model is quantized to one of some kinds after training."""
     if aware:
@@ -209,9 +242,7 @@ class _Trace:
     histograms: dict[int, Any] | None = None
     rounded: RoundedWeights | None = None
 
-    def operators_of(
-        self, operators: Operators, groups: Mapping[str, Sequence[Any]], argument: str
-    ) -> list[str]:
+    def operators_of(self, operators: Operators, groups: _Groups, argument: str) -> list[str]:
         """Return the names of the operators of groups of layers; raise an `InputError` if a group has none."""
         found = []
         for name, layers in groups.items():
@@ -273,56 +304,49 @@ class Conversions:
         io: str = FLOAT,
     ) -> bytes:
         """Return the file of some kind; arguments and errors are those of `quantize`."""
-        model, aware = self._forward.model, self._aware
+        model = self._forward.model
         require_one_of("kind", kind, KINDS)
-        _check_kind(model, kind, aware, has_images=self._representative is not None)
-        require(isinstance(sparse, bool), "sparse", sparse, "True or False")
-        require_one_of("io", io, IO_TYPES)
-        require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
-        packed = [name for name, settings in KINDS.items() if settings.bits]
+        _check_kind(model, kind, self._aware, has_images=self._representative is not None)
+        types = layer_types or {}
         kept = kept_layers(model, keep_float, self._output)
-        typed = layers_by_name(model, layer_types or {}, "layer_types")
-        if kept:
-            _require_kind("keep_float", kind, aware, "int8", *packed)
-        if layer_types:
-            _require_kind("layer_types", kind, aware, *packed)
-        for name in (layer_types or {}).values():
-            require_one_of("layer_types", name, LAYER_TYPES)
-        if percentile < 100:
-            _require_kind("percentile", kind, aware, "int8")
-        if io != FLOAT and kind != "int8":
-            raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
-        if sparse and kind in packed:
-            raise InputError("sparse", f"True for kind {kind!r}", "False")
+        typed = layers_by_name(model, types, "layer_types")
+        _check_options(kind, self._aware, kept, types, percentile, sparse=sparse, io=io)
+        groups = {
+            dtype: {name: [layer] for name, layer in typed.items() if types[name] == dtype}
+            for dtype in LAYER_TYPES
+        } | {FLOAT: kept}
         check_layers(model, kind)
+        return self._with_batch(lambda: self._made(kind, groups, percentile, sparse, io))
 
-        def made() -> bytes:
-            asked = [*itertools.chain(*kept.values()), *typed.values()]
-            trace = self._trace(kind, asked, marks=bool(asked) or kind in packed)
-            if KINDS[kind].bits:
-                return self._packed(trace, kind, kept, typed, layer_types or {})
-            with _captured(kind, model.name):
-                if kept or percentile < 100:
-                    ranges = self._calibrated(trace, percentile)
-                    spared = trace.operators_of(ranges.operators, kept, "keep_float")
-                    content = dense = ranges.quantized(spared, io=io)
-                else:
-                    dense = trace.float32
-                    if kind != "float32" or aware:
-                        dense = self._converted(trace.converter, kind, io=io)
-                    content = dense
-                if sparse:
-                    content = self._converted(trace.converter, kind, sparse=True, io=io)
-            if io != FLOAT and (floats := float_operators(content)):
-                got = f"{io!r} for a model that computes floats in {listed(floats)}"
-                raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
-            if aware:
-                self._compare(dense, kind)
+    def _made(
+        self, kind: str, groups: Mapping[str, _Groups], percentile: float, sparse: bool, io: str
+    ) -> bytes:
+        """Return the file of some kind, with groups of layers of other types by type."""
+        bits = KINDS[kind].bits
+        asked = [*itertools.chain(*(itertools.chain(*one.values()) for one in groups.values()))]
+        trace = self._trace(kind, asked, marks=bool(asked or bits))
+        if bits:
+            return self._packed(trace, kind, groups)
+        with _captured(kind, self._forward.model.name):
+            if groups[FLOAT] or percentile < 100:
+                ranges = self._calibrated(trace, percentile)
+                spared = trace.operators_of(ranges.operators, groups[FLOAT], "keep_float")
+                dense = ranges.quantized(spared, io=io)
+            elif kind == "float32":
+                dense = trace.float32
+            else:
+                dense = self._converted(trace.converter, kind, io=io)
+            content = dense
             if sparse:
-                _check_sparse(dense, content, kind, self._named(self._some))
-            return content
-
-        return self._with_batch(made)
+                content = self._converted(trace.converter, kind, sparse=True, io=io)
+        if io != FLOAT and (floats := float_operators(content)):
+            got = f"{io!r} for a model that computes floats in {listed(floats)}"
+            raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
+        if self._aware:
+            self._compare(dense, kind)
+        if sparse:
+            _check_sparse(dense, content, kind, self._named(self._some))
+        return content
 
     def calibrated(
         self, layers: Mapping[str, Any], percentile: float = 100.0
@@ -513,22 +537,16 @@ class Conversions:
             trace.histograms = trace.calibrated.histograms(self.feeds())
         return trace.calibrated.clipped(percentile, trace.histograms)
 
-    def _packed(
-        self,
-        trace: _Trace,
-        kind: str,
-        kept: Mapping[str, Sequence[Any]],
-        typed: Mapping[str, Any],
-        types: Mapping[str, str],
-    ) -> bytes:
+    def _packed(self, trace: _Trace, kind: str, groups: Mapping[str, _Groups]) -> bytes:
         """Return the float32 file with weights of fewer bits, which is run once."""
         self._check()
         operators = Operators(trace.float32)
-        own = {}
-        for dtype in LAYER_TYPES:
-            layers = {name: [typed[name]] for name in typed if types[name] == dtype}
-            own[dtype] = trace.operators_of(operators, layers, "layer_types")
-        own[FLOAT] = trace.operators_of(operators, kept, "keep_float")
+        own = {
+            dtype: trace.operators_of(
+                operators, group, "keep_float" if dtype == FLOAT else "layer_types"
+            )
+            for dtype, group in groups.items()
+        }
         content = trace.float32
         if self._representative is not None:
             if trace.rounded is None:
