@@ -1,8 +1,11 @@
 """quantization_sensitivity: its rows are what `quantize` and `compare_models` give for each layer."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
 from tests.builders.operators import operators
@@ -10,6 +13,7 @@ from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import compare_models
 from tfaudit.compress.sensitivity import quantization_sensitivity
 from tfaudit.errors import InputError
+from tfaudit.outlets.model_explorer import node_data
 
 RNG = np.random.default_rng(0)
 X = RNG.random((400, 6, 6, 1), np.float32)
@@ -43,6 +47,26 @@ def data(model):
 @pytest.fixture(scope="module")
 def spared(model, data):
     return quantization_sensitivity(model, data, representative=X[:50], progress=False)
+
+
+@pytest.mark.slow
+def test_model_explorer_gets_a_value_for_the_operators_of_every_layer(model, spared):
+    avoided = spared.frame().set_index("layer")["avoided"]
+    graph = json.loads(node_data(spared))["main"]
+    for options in ({}, {"keep_float": ["odd"]}):
+        content = quantize(model, "int8", representative=X[:50], **options)
+        names = {
+            tensor["name"] for tensor in Interpreter(model_content=content).get_tensor_details()
+        }
+        shown = {name: entry["value"] for name, entry in graph["results"].items() if name in names}
+        assert set(shown.values()) == set(avoided)
+        assert {name.split("/")[1].removesuffix("_1") for name in shown if "/" in name} >= {
+            "conv",
+            "odd",
+        }
+        for name, value in shown.items():
+            if "/" in name:
+                assert value == avoided[name.split("/")[1].removesuffix("_1")]
 
 
 @pytest.mark.slow

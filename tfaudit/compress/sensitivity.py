@@ -56,6 +56,7 @@ class QuantizationSensitivity(Result):
         mode: "spared" if in each row all layers but one are int8, "alone" if only that one is.
         size: bytes of the int8 file in which no layer is spared.
         seconds: seconds that the measurement took.
+        operators: names of the operators of each layer in int8 files, with and without layers in float; empty for int4.
     """
 
     table: pd.DataFrame
@@ -63,6 +64,7 @@ class QuantizationSensitivity(Result):
     mode: str
     size: int
     seconds: float
+    operators: Mapping[str, tuple[str, ...]]
     notes = ()
 
     def frame(self) -> pd.DataFrame:
@@ -183,7 +185,12 @@ def quantization_sensitivity(
         adjust(table["avoided_p"].to_numpy(), "holm"),
     )
     return QuantizationSensitivity(
-        sensitive_first(table, mode), layered.plain, mode, layered.size, time.perf_counter() - begin
+        sensitive_first(table, mode),
+        layered.plain,
+        mode,
+        layered.size,
+        time.perf_counter() - begin,
+        layered.operators,
     )
 
 
@@ -208,6 +215,7 @@ class LayeredFiles:
     Attributes:
         plain: the comparison of the float model with the file in which no layer is spared.
         size: bytes of this file.
+        operators: names of the operators of each layer, as `QuantizationSensitivity` has them.
 
     Raises:
         InputError: `quantize` refuses an argument, or a layer has no operators of its own.
@@ -226,8 +234,15 @@ class LayeredFiles:
     ) -> None:
         self._predicted, self._conversions, self._layers = predictions, conversions, [*layers]
         self._kind = kind
+        self._operators: Mapping[str, Sequence[str]] = {}
         if kind == "int8":
             self._source, self._operators = conversions.calibrated(layers, percentile)
+        from tfaudit.compress.litert.selective import unmarked  # loads TensorFlow
+
+        self.operators = {
+            name: tuple(dict.fromkeys(one for own in operators for one in (own, unmarked(own))))
+            for name, operators in self._operators.items()
+        }
         plain = self._file("", "spared")
         self._before, self._plainly = self._predicted(model), self._predicted(plain)
         self.plain, self.size = compare(self._before, self._plainly), len(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -35,6 +36,11 @@ def _in_scope(call: Any, scope: str) -> Any:
 
 def _scope(number: int) -> str:
     return f"tfaudit_layer_{number}_"
+
+
+def unmarked(operator: str) -> str:
+    """Return the name of an operator in a file of the same model whose layers are not marked."""
+    return re.sub(r"tfaudit_layer_\d+_/", "", operator)
 
 
 class Operators:

@@ -1,0 +1,29 @@
+"""The sensitivity of layers as node data of Model Explorer, which colours the operators of a `.tflite` file by it."""
+
+import json
+
+from tfaudit.charts.page_colours import TEXT
+from tfaudit.compress.sensitivity import QuantizationSensitivity
+
+GRAPH = "main"  # Model Explorer's name of the graph of a file
+
+
+def node_data(sensitivity: QuantizationSensitivity) -> str:
+    """Return the negative flips that each layer costs as JSON; save it beside the model and load both.
+
+    The value of an operator is that of its layer: the negative flips that keeping it in float avoids, or that it causes
+    alone. Operators have the names of their results, in files of `quantize` with and without layers in float.
+
+    Args:
+        sensitivity: result of `tfaudit.quantization_sensitivity` for int8.
+    """
+    column = "avoided" if sensitivity.mode == "spared" else "negative_flips"
+    values = sensitivity.table.set_index("layer")[column]
+    results = {
+        operator: {"value": float(values[layer])}
+        for layer, operators in sensitivity.operators.items()
+        for operator in operators
+    }
+    stops = [{"stop": 0, "bgColor": "white"}, {"stop": 1, "bgColor": TEXT["dark"]["loss"]}]
+    data = {"name": f"negative flips {column}", "results": results, "gradient": stops}
+    return json.dumps({GRAPH: data}, indent=1)
