@@ -113,8 +113,11 @@ def forecast_quality(
     )
     changes = changed.sum(1)
     known = changes.sum() >= LEAST_CHANGES
-    area = float(np.mean(areas))
-    low, high = _interval(comparison, area, np.stack(influences), np.array(areas), changes, known)
+    some = np.isfinite(areas)  # a pair without changes has no area
+    area = float(np.mean(np.array(areas)[some])) if some.any() else float("nan")
+    low, high = _interval(
+        comparison, area, np.stack(influences)[some], np.array(areas)[some], changes[some], known
+    )
     return ForecastQuality(
         _found(comparison, margin, changed, known),
         area,
@@ -137,7 +140,7 @@ def _found(
     for share in LOOKED_AT:
         looked = max(round(share * images), 1)
         inside = place < looked
-        of_members = (changed * inside).sum(1) / changes.clip(1)
+        of_members = (changed * inside).sum(1) / max(changes.mean(), 1)
         found = float((changed * inside).sum() / changes.sum()) if changes.sum() else float("nan")
         influence = images * changed * (inside - found) / max(changes.mean(), 1)
         low, high = _interval(comparison, found, influence, of_members, changes, known)
@@ -156,7 +159,7 @@ def _interval(
     known: bool,
 ) -> tuple[float, float]:
     """Return the interval of a share over images and members; a share of 0 or 1 still has an error."""
-    if not known or not np.isfinite(of_members).all():
+    if not known:
         return float("nan"), float("nan")
     count = float(changes.mean())
     smoothed = (value * count + 2) / (count + 4)
