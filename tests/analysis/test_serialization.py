@@ -35,6 +35,7 @@ from tfaudit.audits.class_recalls.class_recalls import class_recalls
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.difficulty.difficulty import difficulty_levels
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.factors.regression import factors, factors_glm
 from tfaudit.audits.flips.negative_flips import flip_rates
@@ -110,6 +111,7 @@ RESULTS = {
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
     "distortion": lambda: distortion(BEFORE, AFTER),
     "calibration": lambda: calibration(BEFORE, AFTER),
+    "divergence": lambda: divergence(ONE, OTHER),
     "forecast": lambda: forecast(BEFORE),
     "forecast quality": lambda: forecast_quality(ONE, OTHER),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),

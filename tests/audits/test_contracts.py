@@ -12,6 +12,7 @@ from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.forecast.quality import forecast_quality
@@ -47,6 +48,7 @@ AUDITS = [
     (GATE, 1),
     (compare, 1),
     (forecast_quality, 1),
+    (divergence, 1),
 ]
 every_audit = pytest.mark.parametrize(("audit", "members"), AUDITS)
 

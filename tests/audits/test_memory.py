@@ -7,7 +7,9 @@ import pytest
 
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.predictions import Predictions
@@ -41,8 +43,13 @@ def population(members: int, seed: int, *, paired: bool) -> Predictions:
     return predictions
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("audit", [calibration, distortion, flip_rates, intersections, measure])
+EITHER = (calibration, distortion, flip_rates, intersections, measure)
+CASES = [(audit, paired) for audit in EITHER for paired in (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("audit", "paired"), [*CASES, (divergence, True), (forecast_quality, True)]
+)
 def test_memory_of_an_audit_grows_by_few_bytes_a_member_and_image(audit, paired):
     peaks = []
     for members in (FEW, MANY):

@@ -21,6 +21,8 @@ from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
+from tfaudit.audits.divergence.declaration import DIVERGENCE
+from tfaudit.audits.divergence.divergence import Divergence, divergence
 from tfaudit.audits.factors.class_table import class_table
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
@@ -55,6 +57,11 @@ def _populations(data: StudyData, key: str) -> bool:
 
 def _measurable(data: StudyData, key: str) -> bool:
     return key != BASELINE and (data.is_single(key) or _populations(data, key))
+
+
+def _made_from_dense(data: StudyData, key: str) -> bool:
+    made = key != BASELINE and (data.is_single(key) or data.is_paired(key))
+    return made and data.has_probabilities(key)
 
 
 def _of_variants(data: StudyData, key: str) -> Mapping[str, Any]:
@@ -214,12 +221,15 @@ _ALL = (
         name="forecast",
         result=ForecastQuality,
         compute=_compared(forecast_quality),
-        applies=lambda data, key: (
-            key != BASELINE
-            and (data.is_single(key) or data.is_paired(key))
-            and data.has_probabilities(key)
-        ),
+        applies=_made_from_dense,
         shown=FORECAST,
+    ),
+    Audit(
+        name="divergence",
+        result=Divergence,
+        compute=_compared(divergence),
+        applies=_made_from_dense,
+        shown=DIVERGENCE,
     ),
     Audit(
         name="calibration",

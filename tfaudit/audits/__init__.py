@@ -2,7 +2,7 @@
 
 Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
-Predictions   `calibration`, `flip_rates`, `image_changes`, `forecast` and `forecast_quality`
+Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`, `forecast` and `forecast_quality`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`
@@ -28,6 +28,7 @@ _MODULES = {
     "distortion.slope_tables": ("accuracy_table", "level_table", "p_table", "variance_table"),
     "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
     "calibration.calibration": ("calibration", "Calibration"),
+    "divergence.divergence": ("divergence", "Divergence"),
     "forecast.forecast": ("forecast", "Forecast"),
     "forecast.quality": ("forecast_quality", "ForecastQuality"),
     "flips.negative_flips": ("flip_rates", "NegativeFlips"),

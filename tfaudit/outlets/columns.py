@@ -647,7 +647,7 @@ PARTS["What lost images become"] = {
     "confusions.images": _count("images", help="Right before, and this class after"),
     "confusions.of_lost": _share("of lost", "Share of the lost images of the class", ".0f"),
 }
-PARTS["Negative flips, forecast and calibration"] = {
+PARTS["Negative flips, shifts, forecast and calibration"] = {
     "negative_share": _share(
         "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"
     ),
@@ -676,6 +676,16 @@ PARTS["Negative flips, forecast and calibration"] = {
     ),
     "negative_flips.verdict": _text(
         "against average", "Whether the class loses images more often than all do"
+    ),
+    "agreement": _share("same prediction", "Predictions that compression does not change", ".2f"),
+    "kl": _number("divergence", ".2g", "Mean Kullback-Leibler divergence, nats"),
+    "shift": _number("shift", ".3g", "Mean square root of the divergence"),
+    **_interval("shift_low", "shift_high", "confidence interval over images and members", ".3g"),
+    "divergence.relative_p_holm": _p(
+        "p against average, corrected", help=f"p of no difference after {_HOLM} over the classes"
+    ),
+    "divergence.verdict": _text(
+        "against average", "Whether the probabilities of the class move more than those of all"
     ),
     "looked_share": _share("images looked at", "Those with the smallest margins first", ".0f"),
     "looked": _count("images"),

@@ -27,6 +27,8 @@ B J. Buolamwini, T. Gebru. Gender Shades: Intersectional Accuracy Disparities in
 FAT* 2018.
 G C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger. On Calibration of Modern Neural Networks. ICML 2017.
 Ku A. Kumar, P. Liang, T. Ma. Verified Uncertainty Calibration. NeurIPS 2019.
+KL S. Kullback, R. A. Leibler. On Information and Sufficiency. Annals of Mathematical Statistics 22, 1951.
+Du A. Dutta, S. Krishnan, N. Kwatra, R. Ramjee. Accuracy is Not All You Need. NeurIPS 2024.
 De E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson. Comparing the Areas under Two or More Correlated Receiver \
 Operating Characteristic Curves: A Nonparametric Approach. Biometrics 44, 1988.
 Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Positive-Congruent Training: Towards \

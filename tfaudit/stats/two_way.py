@@ -262,6 +262,7 @@ def group_changes(
     *,
     paired: bool,
     clusters: np.ndarray | None = None,
+    continuous: bool = False,
 ) -> GroupChanges:
     """Compute the change of accuracy of each group of images, with standard errors over images and members.
 
@@ -277,6 +278,7 @@ def group_changes(
         count: G, the number of groups.
         paired: whether member k of `after` was made from member k of `before`.
         clusters: `(N,)` integers from 0, the cluster of each image; None if the images are independent.
+        continuous: whether the values are measurements, which differ in every image and need no least variance.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -285,7 +287,8 @@ def group_changes(
         >>> change.value.round(2), [end.round(2).tolist() for end in change.interval(0.95)]
         (array([-0.18, -0.21]), [[-0.21, -0.26], [-0.14, -0.16]])
     """
-    return _changes(_sides(before, after, paired), groups, count, clusters)
+    sides = _sides(before, after, paired)
+    return _changes(sides, groups, count, clusters, continuous=continuous)
 
 
 def accuracy_interval(
@@ -634,6 +637,8 @@ def _changes(
     count: int,
     clusters: np.ndarray | None,
     images: np.ndarray | None = None,
+    *,
+    continuous: bool = False,
 ) -> GroupChanges:
     """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each.
 
@@ -651,7 +656,7 @@ def _changes(
     # The variance between members is unknown on a side with a single one.
     if min(members) == 1 < max(members):
         return GroupChanges(sizes.astype(int), *map(Change.without_error, values))
-    floor = _least_variance(images, sizes, min(members), units)
+    floor = 0.0 if continuous else _least_variance(images, sizes, min(members), units)
     spread = _image_variance(images, groups, sizes, absolute, units)
     spread = np.maximum(spread, floor * sizes)
     shared = units.shared(images - np.nan_to_num(absolute)[groups])

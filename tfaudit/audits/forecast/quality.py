@@ -13,8 +13,9 @@ from tfaudit.audits.forecast.forecast import margins
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
+from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.separation import separation
-from tfaudit.stats.two_way import Change, sum_change
+from tfaudit.stats.two_way import sum_change
 
 LOOKED_AT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of the images to look at first."""
@@ -100,77 +101,91 @@ def forecast_quality(
     comparison = Comparison(baseline, compressed, paired, alpha)
     if comparison.partners is None and comparison.members != (1, 1):
         raise InputError("paired", "independent members", "models made from the baseline's members")
-    before, after = comparison.compared
-    changed = np.stack(
-        [
-            1 - baseline.best(i).agreement(compressed.best(j))
-            for i, j in zip(before, after, strict=True)
-        ]
-    )
-    margin = np.stack([margins(baseline, i) for i in before])
-    areas, influences = zip(
-        *(separation(-row, flips) for row, flips in zip(margin, changed, strict=True)), strict=True
-    )
-    changes = changed.sum(1)
-    known = changes.sum() >= LEAST_CHANGES
-    some = np.isfinite(areas)  # a pair without changes has no area
-    area = float(np.mean(np.array(areas)[some])) if some.any() else float("nan")
-    low, high = _interval(
-        comparison, area, np.stack(influences)[some], np.array(areas)[some], changes[some], known
-    )
+    flips = _Flips.of(comparison)
+    areas = np.array([flips.separation(pair)[0] for pair in range(len(flips.changes))])
+    some = np.flatnonzero(np.isfinite(areas))  # a pair without changes has no area
+    area = float(areas[some].mean()) if len(some) else float("nan")
+    influences = Rows(len(some), lambda k: flips.separation(some[k])[1])
+    low, high = flips.interval(area, influences, areas[some])
     return ForecastQuality(
-        _found(comparison, margin, changed, known),
+        pd.DataFrame([flips.found(share) for share in LOOKED_AT]),
         area,
         low,
         high,
-        float(changes.mean()),
+        float(flips.changes.mean()),
         alpha,
         comparison.notes,
     )
 
 
-def _found(
-    comparison: Comparison, margin: np.ndarray, changed: np.ndarray, known: bool
-) -> pd.DataFrame:
-    """Return the share of the changes among the smallest margins of each model, for every share of the images."""
-    images = margin.shape[1]
-    place = margin.argsort(1, kind="stable").argsort(1, kind="stable")
-    changes = changed.sum(1)
-    rows = []
-    for share in LOOKED_AT:
-        looked = max(round(share * images), 1)
-        inside = place < looked
-        of_members = (changed * inside).sum(1) / max(changes.mean(), 1)
-        found = float((changed * inside).sum() / changes.sum()) if changes.sum() else float("nan")
-        influence = images * changed * (inside - found) / max(changes.mean(), 1)
-        low, high = _interval(comparison, found, influence, of_members, changes, known)
-        rows.append((share, looked, found, low, high))
-    return pd.DataFrame(
-        rows, columns=["looked_share", "looked", "found_share", "found_low", "found_high"]
-    )
+@dataclasses.dataclass(frozen=True)
+class _Flips:
+    """Margins of K dense models before, and whether their predictions change, `(K, N)` float32 each."""
 
+    comparison: Comparison
+    margin: np.ndarray
+    changed: np.ndarray
 
-def _interval(
-    comparison: Comparison,
-    value: float,
-    influences: np.ndarray,
-    of_members: np.ndarray,
-    changes: np.ndarray,
-    known: bool,
-) -> tuple[float, float]:
-    """Return the interval of a share over images and members; a share of 0 or 1 still has an error."""
-    if not known:
-        return float("nan"), float("nan")
-    count = float(changes.mean())
-    smoothed = (value * count + 2) / (count + 4)
-    change: Change = sum_change(
-        [influences],
-        [of_members],
-        np.zeros(influences.shape[1], int),
-        1,
-        value=value,
-        least=smoothed * (1 - smoothed) / count,
-        clusters=comparison.clusters,
-    )
-    low, high = change.interval(comparison.confidence, least=0, most=1)
-    return float(low[0]), float(high[0])
+    @classmethod
+    def of(cls, comparison: Comparison) -> _Flips:
+        """Read the predictions of each pair once."""
+        before, after = comparison.baseline, comparison.compressed
+        pairs = [*zip(*comparison.compared, strict=True)]
+        margin = [margins(before, i).astype(np.float32) for i, _ in pairs]
+        same = (before.best(i).agreement(after.best(j)) for i, j in pairs)
+        changed = [(1 - row).astype(np.float32) for row in same]
+        return cls(comparison, np.stack(margin), np.stack(changed))
+
+    @property
+    def changes(self) -> np.ndarray:
+        """Number of changed predictions of each pair, `(K,)`."""
+        return self.changed.sum(1, dtype=float)
+
+    def separation(self, pair: int) -> tuple[float, np.ndarray]:
+        """Return the area under the ROC curve of a pair, and the influences of its images."""
+        return separation(-self.margin[pair], self.changed[pair])
+
+    def found(self, share: float) -> dict[str, float]:
+        """Return the row of the table: the share of the changes among the smallest margins of each model."""
+        count = self.margin.shape[1]
+        looked = max(round(share * count), 1)
+        mean = max(float(self.changes.mean()), 1.0)
+
+        def inside(pair: int) -> np.ndarray:
+            first = np.zeros(count, bool)
+            first[self.margin[pair].argsort(kind="stable")[:looked]] = True
+            return first
+
+        found = np.array([row[inside(k)].sum(dtype=float) for k, row in enumerate(self.changed)])
+        value = float(found.sum() / self.changes.sum()) if self.changes.sum() else float("nan")
+        influences = Rows(
+            len(found), lambda k: count * self.changed[k] * (inside(k) - value) / mean
+        )
+        low, high = self.interval(value, influences, (found - value * self.changes) / mean)
+        return {
+            "looked_share": share,
+            "looked": looked,
+            "found_share": value,
+            "found_low": low,
+            "found_high": high,
+        }
+
+    def interval(
+        self, value: float, influences: Rows, of_members: np.ndarray
+    ) -> tuple[float, float]:
+        """Return the interval of a share over images and members; a share of 0 or 1 has an error, too."""
+        if self.changes.sum() < LEAST_CHANGES:
+            return float("nan"), float("nan")
+        count = float(self.changes.mean())
+        smoothed = (value * count + 2) / (count + 4)
+        change = sum_change(
+            [influences],
+            [of_members],
+            np.zeros(self.margin.shape[1], int),
+            1,
+            value=value,
+            least=smoothed * (1 - smoothed) / count,
+            clusters=self.comparison.clusters,
+        )
+        low, high = change.interval(self.comparison.confidence, least=0, most=1)
+        return float(low[0]), float(high[0])

@@ -1,0 +1,1 @@
+"""How far compression moves the probabilities."""
