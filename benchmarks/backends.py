@@ -182,6 +182,23 @@ def batch_norm() -> np.ndarray:
     return weights(model)
 
 
+def population() -> np.ndarray:
+    """Return the zeros of the members of a small study, which have the same accuracies in a second run."""
+    study = tfaudit.Study(
+        name="small",
+        dataset="digits",
+        model="digits_convnet",
+        training=tfaudit.Training(epochs=2, decay="cosine", warmup=1),
+        variants=(tfaudit.Pruned(0.8), tfaudit.Quantized("float16")),
+        population=1,
+    )
+    stores = [tfaudit.run(study, folder, workers=1, retries=0) for folder in ("first", "second")]
+    runs = [[store.record(key, 0) for key in study.keys] for store in stores]
+    first, second = ([record["accuracy"] for record in records] for records in runs)
+    assert first == second, (first, second)
+    return np.array([record["zeros"] for record in runs[0]], float)
+
+
 COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`predict`": predict,
     "`compare_models`": compare,
@@ -207,6 +224,7 @@ COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`Rewind`": rewind,
     "`Distillation`": distillation,
     "`ExcessGap`": excess_gap,
+    "`run`": population,
     "`quantize`, float16": lambda: quantize("float16"),
     "`quantize`, int8": lambda: quantize("int8"),
     "`cost`": lambda: np.array([tfaudit.cost(network(), repeats=0).summary()["flops"]]),

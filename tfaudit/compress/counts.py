@@ -64,13 +64,18 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     opened = open_model(model)
     if isinstance(opened, bytes):
         return _of_flatbuffer(opened)
+    import keras
+
     from tfaudit.compress.keras_operations import keras_operations
+    from tfaudit.compress.operations import Operations
     from tfaudit.compress.pruning.sparsity import sparsity
 
     rows = sparsity(opened).set_index("kernel").to_dict("index")
     prunable = rows["total: kernels"]
     parameters = rows["total: model"]["parameters"]
-    operations = keras_operations(opened)
+    operations = Operations((), ("all operations, which are counted with Keras on TensorFlow",))
+    if keras.backend.backend() == "tensorflow":
+        operations = keras_operations(opened)
     return _counted(operations, parameters, prunable["parameters"], prunable["zeros"])
 
 

@@ -38,6 +38,11 @@ def visible_gpus() -> list[str]:
     return [name for name in listed if name.startswith("MIG-")] or listed
 
 
+def keras_backend() -> str:
+    """Return the backend that the environment asks for, TensorFlow by default, which workers run Keras on."""
+    return os.environ.get("KERAS_BACKEND") or "tensorflow"
+
+
 def cpu_model() -> str:
     """Return the name of the processor's model, or its architecture if the system does not tell.
 

@@ -4,16 +4,20 @@ import contextlib
 import dataclasses
 import functools
 import importlib.metadata
+import importlib.util
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
+from tfaudit.population.machine import keras_backend
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
@@ -26,7 +30,7 @@ from tfaudit.population.stored_examples import (
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock
-from tfaudit.store.store import Store
+from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 
@@ -117,8 +121,11 @@ def run_study(
 ) -> Store:
     """Run a study as `run` does, with the options of the engine as one object."""
     study, train, test = _checked(study)
+    _check_backend(study, options)
     with lock(directory), Progress.chosen(progress) as shown:
-        versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+        backend = _check_continued(Path(directory))
+        libraries = dict.fromkeys((*_LIBRARIES, backend))
+        versions = {name: importlib.metadata.version(name) for name in libraries}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, test, thumbnails=False)
         if train.in_memory:
@@ -167,6 +174,37 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     if test.num_examples and (test.preview is not None or not test.has_images):
         next(previews(test.take(1), THUMBNAIL))
     return study, train, test
+
+
+def _check_backend(study: Study, options: EngineOptions) -> None:
+    """Raise an `InputError` for what only Keras on TensorFlow trains."""
+    backend = keras_backend()
+    if backend == "tensorflow":
+        return
+    trainings = [t for t in (study.training, study.retraining) if isinstance(t, Training)]
+    settings = {
+        "engine": options.engine != "local",
+        "fork": study.fork,
+        **{name: any(map(attrgetter(name), trainings)) for name in ("strategy", "micro_batch")},
+    }
+    for name, is_set in settings.items():
+        if is_set:
+            got = f"a value with KERAS_BACKEND={backend}"
+            raise InputError(name, got, "the default, or KERAS_BACKEND=tensorflow")
+
+
+def _check_continued(directory: Path) -> str:
+    """Return Keras' backend; raise an `InputError` if members in a directory were made with another one."""
+    backend = keras_backend()
+    if (directory / "study.json").exists() and (store := open_store(directory)).variants:
+        made = json.loads(store.read("study.json"))["versions"]
+        begun = next((name for name in ("jax", "torch") if name in made), "tensorflow")
+        expected = f"{begun!r}, with which the study was begun"
+        require(backend == begun, "KERAS_BACKEND", backend, expected)
+    known = backend in ("tensorflow", "jax", "torch")
+    known = known and importlib.util.find_spec(backend) is not None
+    require(known, "KERAS_BACKEND", backend, "'tensorflow', or an installed 'jax' or 'torch'")
+    return backend
 
 
 Start = Callable[[Sequence[Job]], Generator[Event]]

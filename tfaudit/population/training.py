@@ -131,7 +131,8 @@ class Trainer(TrainerInOneModel):
     def _compile_model(self, model: keras.Model) -> None:
         training = self._training
         self._set_model(model)
-        if training.strategy is None and not _jit_compile(training):
+        on_tensorflow = keras.backend.backend() == "tensorflow"
+        if on_tensorflow and training.strategy is None and not _jit_compile(training):
             fuse_batch_norm(self.model)
         self._own_compilation = bool(self.model.compiled)
         if self._own_compilation:
@@ -221,7 +222,7 @@ class Trainer(TrainerInOneModel):
         training = self._training
         if training.steps_per_execution or self._own_compilation:
             return None
-        if training.strategy or self.steps < LEAST_STEPS:
+        if keras.backend.backend() != "tensorflow" or training.strategy or self.steps < LEAST_STEPS:
             return 1
         operations = 3 * training.batch_size * counts(self.model).summary()["flops"]
         if not operations > 0:  # unknown
@@ -305,7 +306,7 @@ class Trainer(TrainerInOneModel):
             self._start_from(model)
             last = Checkpoints(
                 checkpoint,
-                training.checkpoint_every,
+                training.checkpoint_every if keras.backend.backend() == "tensorflow" else None,
                 self._steps_per_epoch,
                 callbacks,
                 fork=fork,
@@ -379,17 +380,18 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
         self._warmup = training.warmup * steps_per_epoch
         self._cosine_steps = steps if training.decay == "cosine" else None
 
-    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+    def __call__(self, step: Any) -> Any:
         """Return the rate of a step, counted from 0, as a float32 scalar."""
-        step = tf.cast(step, tf.float32)
-        piece = (
-            tf.searchsorted(tf.constant(self._starts, tf.float32), step[None], side="right")[0] - 1
+        ops = keras.ops
+        step = ops.cast(step, "float32")
+        starts, rates = (
+            ops.convert_to_tensor(values, "float32") for values in (self._starts, self._rates)
         )
-        rate = tf.gather(tf.constant(self._rates, tf.float32), piece)
+        rate = rates[ops.searchsorted(starts, step[None], side="right")[0] - 1]
         if self._warmup:
-            rate *= tf.minimum((step + 1) / self._warmup, 1.0)
+            rate *= ops.minimum((step + 1) / self._warmup, 1.0)
         if self._cosine_steps:
-            rate *= 0.5 * (1 + tf.cos(math.pi * tf.minimum(step / self._cosine_steps, 1.0)))
+            rate *= 0.5 * (1 + ops.cos(math.pi * ops.minimum(step / self._cosine_steps, 1.0)))
         return rate
 
 
@@ -476,7 +478,9 @@ def _check_settings(study: Study, training: Training) -> None:
         )
 
 
-def _jit_compile(training: Training) -> bool:
+def _jit_compile(training: Training) -> bool | str:
+    if training.jit_compile is None and keras.backend.backend() != "tensorflow":
+        return "auto"
     if training.jit_compile is None:  # slower than plain graphs on a CPU
         return training.strategy is None and bool(tf.config.list_physical_devices("GPU"))
     return training.jit_compile

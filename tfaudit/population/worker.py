@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
 from tfaudit.population.logs import open_log, remove_if_empty
+from tfaudit.population.machine import keras_backend
 from tfaudit.population.node_folder import Splits, remove_workplace, shipped_splits
 from tfaudit.population.plan import Order, log_path
 from tfaudit.population.transient_errors import is_transient
@@ -131,14 +132,22 @@ class _JobRunner:
 
     @functools.cached_property
     def _store(self) -> Store:
+        threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
+        if keras_backend() == "torch":
+            import keras  # noqa: F401 - before TensorFlow, after which triton ends the process
+            import torch
+
+            torch.set_num_threads(threads)
         import tensorflow as tf
 
-        threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
         # On a CPU with one thread it only costs a quarter of LeNet's speed.
         if tf.config.list_physical_devices("GPU"):
-            tf.config.experimental.enable_op_determinism()
+            if keras_backend() == "tensorflow":
+                tf.config.experimental.enable_op_determinism()
+            else:  # it reads and augments the data
+                tf.config.set_visible_devices([], "GPU")
 
         return open_store(Path(self._directory))
 

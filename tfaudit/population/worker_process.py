@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log, remove_if_empty
-from tfaudit.population.machine import GPUS_VARIABLE, MEMORY_VARIABLE
+from tfaudit.population.machine import GPUS_VARIABLE, MEMORY_VARIABLE, keras_backend
 from tfaudit.population.plan import Order
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
@@ -53,7 +53,7 @@ class WorkerProcess:
             "OMP_NUM_THREADS": str(threads),
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
             "PYTHONUNBUFFERED": "1",
-            "KERAS_BACKEND": "tensorflow",
+            "KERAS_BACKEND": keras_backend(),
             "TMPDIR": str(scratch),
             PATH_VARIABLE: os.pathsep.join(search_path()),
         }
