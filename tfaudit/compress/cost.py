@@ -142,7 +142,10 @@ def _costs(
     require(len(models) > 0, "models", dict(models), "one model or more")
     require_whole("repeats", repeats, 0)
     opened = {name: open_model(model) for name, model in models.items()}
-    counted = {name: counts(model) for name, model in opened.items()}
+    if not all(isinstance(model, bytes) for model in opened.values()):
+        from tfaudit.compress.keras_model import require_tensorflow
+
+        require_tensorflow()
     contents = {name: as_flatbuffer(model, images) for name, model in opened.items()}
     times = pd.DataFrame(columns=list(COLUMNS))
     if repeats:
@@ -151,7 +154,7 @@ def _costs(
         )
     return {
         name: Cost(
-            counted[name],
+            counts(opened[name]),
             len(content),
             len(gzip.compress(content, 6, mtime=0)),
             times[times["model"] == name].reset_index(drop=True),
