@@ -15,6 +15,7 @@ Measured for CIFAR-10's ResNet-56 on two cores that other work shared, 1,000 ima
 import argparse
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def timed(made: Callable[[], bytes]) -> tuple[bytes, float]:
 
 def main(path: str, data: str, images: int) -> None:
     """Print a line per file: seconds for it in both ways, and to predict; then the files per minute."""
-    model = load_keras(path)
+    model = load_keras(Path(path))
     layers = kernel_layers(model)
     examples = np.load(data)["images"].astype("float32")
     calibration, shown = examples[:100], examples[100 : 100 + images]
