@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-import click
+import typer
 
 
 def one_of(place: str) -> Callable[[str], list[str]]:
@@ -37,7 +37,7 @@ def recipes(incomplete: str) -> list[str]:
     return [text for text in (*recipe_names(), *files) if text.startswith(incomplete)]
 
 
-def variants(ctx: click.Context, incomplete: str) -> list[str]:
+def variants(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the compressed variants, which have members, of the study that the argument `directory` names."""
     # An option without its value ends parsing; what came before it is then left over.
     words = [ctx.params.get("directory"), *ctx.args]
