@@ -52,7 +52,7 @@ def prune(
         trainable_only: whether to leave out the kernels of frozen layers.
         embeddings: whether to prune the tables of embeddings as well, as TF-MOT does.
         gradient_data: inputs and targets as two arrays, or batches of them, over which the scores of "gradient",
-            "undecayed" and "chip" are averaged.
+            "undecayed" and "chip" are averaged; for Keras on TensorFlow only.
         gradient: loss to differentiate: "loss" for the whole training loss ([R]'s text), "data" for the loss without
             penalties (the authors' code).
         decay: coefficient eps of the weight decay `eps/2 |w|^2`, for "undecayed"; Keras' `L2(l)` has eps = 2 l.

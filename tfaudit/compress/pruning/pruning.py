@@ -44,7 +44,8 @@ class Pruning(MaskingCallback):
     the same here. (Updates on the first step of a later epoch differ if the length of the data is unknown: TF-MOT masks
     weights again at the end of an epoch, which cannot be foreseen then.) It works with `steps_per_execution`,
     `jit_compile`, mixed precision, a custom `train_step` that applies gradients with `model.optimizer`, and
-    distribution strategies.
+    distribution strategies. With Keras on JAX or torch it gives the same masks; scores over examples need TensorFlow,
+    and JAX needs data of known length and trainable layers.
 
     It adds two values to the logs of an epoch, for callbacks after it: `sparsity`, the share of kernel weights that the
     masks prune, and `sparsity_reached`, the share of weights that are 0, including what LoRA adds. Warnings say why a
