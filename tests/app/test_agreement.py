@@ -369,7 +369,7 @@ def run(monkeypatch, capsys):
 @pytest.fixture
 def place(open_page, run, monkeypatch):
     """`place(store)` is a study with its outlets; its report has empty charts."""
-    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda *_, **__: "<svg></svg>")
+    monkeypatch.setattr("tfaudit.charts.rendering.inline_svg", lambda *_, **__: "<svg></svg>")
     return lambda store: Place(store, open_page, run)
 
 

@@ -33,7 +33,7 @@ def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(
     make_study(tmp_path / "study")
     draw = "tfaudit.outlets.chart_files.chart_files"
     monkeypatch.setattr(draw, lambda chart, forms, **_: dict.fromkeys(forms, b"<svg/>"))
-    monkeypatch.setattr("tfaudit.outlets.html.inline_svg", lambda *_, **__: "<svg></svg>")
+    monkeypatch.setattr("tfaudit.charts.rendering.inline_svg", lambda *_, **__: "<svg></svg>")
     assert tfaudit("report", "study", "--charts", "x[/y]", "--out", "[red].html")[0] == 0
     assert list((tmp_path / "x[/y]").glob("*.svg"))
     assert (tmp_path / "[red].html").read_text().startswith("<!DOCTYPE html>")

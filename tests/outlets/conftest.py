@@ -3,6 +3,7 @@
 import pytest
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.charts import rendering
 from tfaudit.outlets import html
 
 
@@ -16,5 +17,5 @@ def written(store):
 def without_drawings(monkeypatch):
     """Reports have an empty element in the place of each chart."""
     monkeypatch.setattr(
-        html, "inline_svg", lambda chart, description, **size: '<svg class="chart"></svg>'
+        rendering, "inline_svg", lambda chart, description, **size: '<svg class="chart"></svg>'
     )

@@ -21,7 +21,6 @@ def fatal_accuracy(monkeypatch):
         charts = study_charts(audit)
         return charts | {"accuracy": charts["accuracy"].properties(title="\a")}
 
-    monkeypatch.setattr("tfaudit.outlets.html.study_charts", charts)
     monkeypatch.setattr("tfaudit.outlets.chart_files.study_charts", charts)
 
 
@@ -61,6 +60,7 @@ def test_save_charts(store, tmp_path):
     names.add("chance-magnitude-0.9")  # int8 is paired: no test reassigns its members
     per_variant = ("class-impact", "calibration", "negative-flips", "intersections")
     names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}
+    names |= {"divergence-int8", "forecast-int8"}  # of the variant made from the dense members
     assert {file.name for file in files} == {
         f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")
     }

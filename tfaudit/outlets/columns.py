@@ -677,7 +677,9 @@ PARTS["Negative flips, shifts, forecast and calibration"] = {
     "negative_flips.verdict": _text(
         "against average", "Whether the class loses images more often than all do"
     ),
-    "agreement": _share("same prediction", "Predictions that compression does not change", ".2f"),
+    "divergence.agreement": _share(
+        "same prediction", "Predictions that compression does not change", ".2f"
+    ),
     "kl": _number("divergence", ".2g", "Mean Kullback-Leibler divergence, nats"),
     "shift": _number("shift", ".3g", "Mean square root of the divergence"),
     **_interval("shift_low", "shift_high", "confidence interval over images and members", ".3g"),
