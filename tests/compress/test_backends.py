@@ -142,7 +142,6 @@ def test_fits_with_masks(backend, run):
         backend,
         "-m",
         "pytest",
-        "-q",
         "tests/compress/pruning/test_pruning_elsewhere.py",
         keras=backend,
     )
