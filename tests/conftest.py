@@ -20,12 +20,12 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = (
 import hypothesis
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from tests.builders.nightly import nightly_left_out
 from tests.builders.studies import make_study
 from tests.builders.warm_python import warm_process
 from tfaudit.population import worker_process
-from tfaudit.runtime.file_lock import file_lock
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.store.store import Store
 
@@ -147,7 +147,7 @@ def made_once(
 
     def get(name: str, make: Callable[[Path], object]) -> Path:
         directory = shared / name
-        with file_lock(Path(f"{directory}.lock"), patience=600):
+        with FileLock(f"{directory}.lock"):
             if not directory.with_suffix(".made").exists():
                 make(directory)
                 directory.with_suffix(".made").touch()

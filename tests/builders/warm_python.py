@@ -28,10 +28,10 @@ LIBRARIES = (
 @contextlib.contextmanager
 def warm_process(path: Path) -> Iterator[tuple[str, ...]]:
     """Yield the beginning of a command; all that name the same path share the process that forks, which ends last."""
-    from tfaudit.runtime.file_lock import file_lock
+    from filelock import FileLock
 
     process = None
-    with file_lock(Path(f"{path}.lock"), patience=600):
+    with FileLock(f"{path}.lock"):
         try:
             connection = _connect(path)
         except OSError:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
+from filelock import FileLock
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
@@ -13,7 +14,6 @@ from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.loading import is_available, load_dataset
 from tfaudit.datasets.prepare import prepare
 from tfaudit.errors import InputError
-from tfaudit.runtime.file_lock import file_lock
 
 
 def test_idx_files_become_the_tfds_set(tmp_path, small_mnist, capfd):
@@ -136,7 +136,7 @@ def test_names_and_folders_that_cannot_be_used(
 
 def test_another_process_at_work(tmp_path, small_mnist):
     with (
-        file_lock(tmp_path / ".prepare-mnist-lock"),
+        FileLock(tmp_path / ".prepare-mnist-lock"),
         pytest.raises(InputError, match=r"'mnist', which another process is preparing in"),
     ):
         prepare("mnist", small_mnist, data_dir=tmp_path)
@@ -157,7 +157,6 @@ def test_a_kill_leaves_nothing_that_loads(small_mnist, data_sets):
     script = """
 import sys, time
 from tfaudit.datasets.prepare import prepare
-from tfaudit.runtime.file_lock import file_lock
 def stop(done, total):
     print("writing", flush=True); time.sleep(60)
 prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)

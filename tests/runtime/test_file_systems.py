@@ -57,7 +57,7 @@ def shared(tmp_path, monkeypatch):
     """A folder that counts as shared, where locks hold nothing, as with NFS's local_lock."""
     for module in (files, database):
         monkeypatch.setattr(module, "is_shared", lambda path: True)
-    monkeypatch.setattr(files, "file_lock", lambda path: contextlib.nullcontext())
+    monkeypatch.setattr(files.filelock.FileLock, "acquire", lambda self, timeout: None)
     monkeypatch.setattr(files, "STALE", 0.4)
     return tmp_path
 

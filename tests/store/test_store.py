@@ -2,9 +2,9 @@
 
 import datetime
 import errno
-import fcntl
 import json
 
+import filelock
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -377,11 +377,14 @@ def test_a_directory_that_was_moved_is_not_made_again(store):
     assert not place.exists()
 
 
-def test_a_file_system_without_locks_is_one_line(tmp_path, monkeypatch):
-    def flock(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
+@pytest.mark.parametrize(
+    "problem", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError()]
+)
+def test_a_file_system_without_locks_is_one_line(tmp_path, monkeypatch, problem):
+    def acquire(*_, **__):
+        raise problem
 
-    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(filelock.FileLock, "acquire", acquire)
     with (
         pytest.raises(
             InputError, match=r"directory: got .*, on a file system without locks, expected"

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from tfaudit.datasets.builders import NOTES, command_for, data_folder, find_builder, is_url
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.runtime.captured_output import quiet_tfds, start_tensorflow
-from tfaudit.runtime.file_lock import file_lock
 
 OWN_VERSION = "1.0.0"
 
@@ -73,7 +74,7 @@ def prepare(
     prefix = f".prepare-{name.replace('/', '-')}-"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with file_lock(root / f"{prefix}lock"):
+        with FileLock(root / f"{prefix}lock", timeout=0):
             for leftover in root.glob(f"{prefix}*/"):
                 shutil.rmtree(leftover)
             with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as work:
@@ -83,7 +84,7 @@ def prepare(
                     (written / NOTES).write_text("\n".join(content.notes), encoding="utf-8")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 written.rename(target)
-    except BlockingIOError:
+    except Timeout:
         busy = f"{name!r}, which another process is preparing in {root}"
         expected = "a data set that no other process prepares; wait for it"
         raise InputError("name", busy, expected) from None

@@ -9,7 +9,6 @@ These files are removed when the run or its worker ends, or when the next proces
 """
 
 import contextlib
-import math
 import os
 import pickle
 import shutil
@@ -17,8 +16,9 @@ import signal
 import tempfile
 from pathlib import Path
 
+import filelock
+
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.runtime.file_lock import file_lock
 from tfaudit.store.files import write_whole
 
 Splits = tuple[Dataset, Dataset]
@@ -91,8 +91,8 @@ def _check_owner(root: Path) -> None:
         raise PermissionError(f"{root} belongs to another user")
 
 
-def _lock(root: Path) -> contextlib.AbstractContextManager[None]:
-    return file_lock(root / ".lock", patience=math.inf)
+def _lock(root: Path) -> filelock.BaseFileLock:
+    return filelock.FileLock(root / ".lock")
 
 
 def _remove_abandoned(root: Path) -> None:

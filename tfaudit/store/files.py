@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import filelock
+
 from tfaudit.errors import InputError
-from tfaudit.runtime.file_lock import file_lock
 from tfaudit.runtime.file_systems import is_shared
 
 NOTE = ".running"  # file that names the machine of a run, on file systems that machines share
@@ -153,21 +154,27 @@ def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
 @contextlib.contextmanager
 def _held(directory: Path, command: str) -> Iterator[None]:
     directory.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(file_lock(directory / ".lock"))
-        except BlockingIOError:
-            got = f"{directory}, in use by another `{command}`"
-            raise InputError(
-                "directory", got, "a directory that is not in use; wait until that run ends"
-            ) from None
-        except OSError as problem:
-            if problem.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
-                raise _no_locks(directory) from None
-            raise
-        if is_shared(directory):
-            held.enter_context(_noted(directory / NOTE, command))
-        yield
+    file_lock = filelock.FileLock(directory / ".lock")
+    try:
+        file_lock.acquire(timeout=0)
+    except filelock.Timeout:
+        got = f"{directory}, in use by another `{command}`"
+        raise InputError(
+            "directory", got, "a directory that is not in use; wait until that run ends"
+        ) from None
+    except NotImplementedError:
+        raise _no_locks(directory) from None
+    except OSError as problem:
+        if problem.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise _no_locks(directory) from None
+        raise
+    try:
+        with (
+            _noted(directory / NOTE, command) if is_shared(directory) else contextlib.nullcontext()
+        ):
+            yield
+    finally:
+        file_lock.release()
 
 
 @contextlib.contextmanager

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import filelock
+
 from tfaudit.errors import InputError, require_one_of
-from tfaudit.runtime.file_lock import file_lock
 from tfaudit.runtime.regular_files import read_regular
 from tfaudit.store.files import write_requested
 from tfaudit.store.ratings.names import rater_name
@@ -84,11 +85,11 @@ def sign_off(
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0, tzinfo=None).isoformat()
     entry = SignOff(variant, decision, rater_name(by), words, now, predictions)
     try:
-        with file_lock(directory / ".sign_offs.lock", patience=10):
+        with filelock.FileLock(directory / ".sign_offs.lock", timeout=10):
             entries = [dataclasses.asdict(each) for each in (*_entries(directory), entry)]
             text = json.dumps(entries, indent=1, ensure_ascii=False)
             write_requested("directory", _path(directory), text.encode(), within=directory)
-    except OSError as problem:
+    except (OSError, filelock.Timeout) as problem:
         got = f"{directory}, which cannot be written ({type(problem).__name__})"
         raise InputError("directory", got, "a writable directory") from None
     return entry
