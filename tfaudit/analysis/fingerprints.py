@@ -95,7 +95,8 @@ class Fingerprints:
         try:
             if not place.exists():
                 return None
-            notes = pq.read_schema(place).metadata or {}
+            with open_regular(place) as file:
+                notes = pq.read_schema(file).metadata or {}
             return [
                 sorted((key.decode(), text.decode()) for key, text in notes.items()),
                 _size_and_time(place)[:1],
