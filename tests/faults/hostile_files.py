@@ -539,12 +539,13 @@ def folders(place):
     os.mkfifo(given / "dog" / "pipe.png")
     yield "prepare a pipe", ending(lambda: _prepared(given))
     yield "a pipe", ending(lambda: _first_of_folder(given))
-    pipe = place.folder / "pipe.csv"
-    os.mkfifo(pipe)
-    yield (
-        "predictions from a pipe",
-        command("audit", "--labels", pipe, "--baseline", pipe, "--compressed", pipe),
-    )
+    for suffix in ("csv", "parquet", "npy", "npz", "toml", "keras", "tflite"):
+        pipe = place.folder / f"pipe.{suffix}"
+        os.mkfifo(pipe)
+        yield f"labels from pipe.{suffix}", place.as_labels(pipe)
+        yield f"limits from pipe.{suffix}", ending(lambda pipe=pipe: read_limits(pipe))
+        yield f"images from pipe.{suffix}", ending(lambda pipe=pipe: _first(pipe))
+        yield f"a model from pipe.{suffix}", _model(pipe)
 
 
 def _first_of_folder(root):

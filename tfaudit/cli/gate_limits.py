@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from tfaudit.audits.gate.limits import FLAGS, MANY_CLASSES, QUANTITIES, Limits, flag_of
 from tfaudit.cli.options import Group, option
 from tfaudit.errors import InputError, one_line
+from tfaudit.runtime.regular_files import read_regular
 
 
 def _set(limits: Limits) -> str:
@@ -69,7 +70,7 @@ def read_limits(
 
 def _gate_table(config: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(config.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_regular(config).decode())
     except OSError as problem:
         got = f"{config}, which cannot be read ({problem.strerror})"
         raise InputError("config", got, "a TOML file") from None

@@ -14,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from tfaudit.errors import InputError
+from tfaudit.runtime.regular_files import open_regular
 
 _DAMAGED = (
     OSError,
@@ -50,7 +51,7 @@ class ArrayFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 start = file.read(6)
         except OSError as problem:
             raise InputError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
+from tfaudit.runtime.regular_files import read_regular
 
 FILES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
 """Names of the files by split, without their ending."""
@@ -72,7 +73,7 @@ def planes_to_images(planes: np.ndarray) -> np.ndarray:
 def _read(path: Path) -> Columns:
     """Return the images, uint8 `(N, 32, 32, 3)`, and the labels, int64 `(N,)`, of one file."""
     try:
-        content = np.frombuffer(path.read_bytes(), np.uint8)
+        content = np.frombuffer(read_regular(path), np.uint8)
     except OSError as error:
         got = f"an unreadable file ({one_line(error)})"
         raise InputError(str(path), got, "a readable one") from None

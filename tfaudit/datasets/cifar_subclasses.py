@@ -10,6 +10,7 @@ import numpy as np
 from tfaudit.datasets.cifar import Columns, numbered_files, planes_to_images, read_cifar
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
+from tfaudit.runtime.regular_files import open_regular
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
@@ -187,7 +188,7 @@ class _ArraysOnly(pickle.Unpickler):
 def _read(path: Path) -> Columns:
     """Return the images, uint8 `(N, 32, 32, 3)`, the labels, int64 `(N,)`, and the kinds of one file."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             batch = _ArraysOnly(file, encoding="latin-1").load()
         pixels = planes_to_images(np.asarray(batch["data"]))
         labels = np.asarray(batch["labels"], np.int64)
