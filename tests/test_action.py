@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -12,6 +13,14 @@ import pytest
 import yaml
 
 ACTION = yaml.safe_load((Path(__file__).parents[1] / "action.yml").read_text())
+
+
+def test_the_workflow_of_the_documentation_uses_inputs_of_the_action():
+    page = (Path(__file__).parents[1] / "docs/shipping.md").read_text()
+    workflow = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    checkout, gate = workflow["jobs"]["gate"]["steps"]
+    assert re.fullmatch(r"actions/checkout@v\d+", checkout["uses"])
+    assert set(gate["with"]) <= set(ACTION["inputs"])
 
 
 def run_gate(folder, **inputs):

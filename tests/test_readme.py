@@ -101,6 +101,17 @@ def test_the_page_on_predictions_runs(names):
     assert 0.5 < (names["member"].coef_ == 0).mean() < 0.9
 
 
+@pytest.mark.parametrize("names", ["forecast"], indirect=True)
+def test_the_page_on_forecasts_runs(names):
+    assert names["verdict"].outcome == "pass"
+    complete = (
+        tfaudit.Predictions.from_top1(names["truth"], names[k]) for k in ("before", "after")
+    )
+    whole = tfaudit.gate(*complete, names["limits"])
+    assert names["verdict"].frame().equals(whole.frame())
+    assert len(names["differ"]) < 0.05 * len(names["truth"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("names", ["studies"], indirect=True)
 def test_the_page_on_studies_runs(names):
@@ -139,7 +150,8 @@ def test_commands_of_the_documentation_are_understood():
 
 def test_every_page_with_python_is_run_by_a_test():
     """Outlets and other compressors have tests of their own."""
-    run = {"pruning", "repair", "shipping", "predictions", "studies", "own_study", "recipe_notes"}
+    run = {"pruning", "repair", "shipping", "predictions", "forecast"}
+    run |= {"studies", "own_study", "recipe_notes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",
         "other_compressors",

@@ -1,9 +1,14 @@
 """The sensitivity of layers as node data of Model Explorer, which colours the operators of a `.tflite` file by it."""
 
+from __future__ import annotations
+
 import json
+from typing import TYPE_CHECKING
 
 from tfaudit.charts.page_colours import TEXT
-from tfaudit.compress.sensitivity import QuantizationSensitivity
+
+if TYPE_CHECKING:
+    from tfaudit.compress.sensitivity import QuantizationSensitivity
 
 GRAPH = "main"  # Model Explorer's name of the graph of a file
 

@@ -1,5 +1,6 @@
 """The process that quantizes for Keras on JAX or torch; see `tfaudit.compress.litert.in_tensorflow`."""
 
+import contextlib
 import importlib
 import os
 import pickle
@@ -17,7 +18,9 @@ def main(place: Path) -> None:
     extend_path(list(filter(None, os.environ[PATH_VARIABLE].split(os.pathsep))))
     path, kind, settings, modules = pickle.loads((place / "order").read_bytes())
     for module in modules:
-        importlib.import_module(module)
+        # It may hold nothing that this model needs; Keras names what it cannot find.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Notice)
         try:
