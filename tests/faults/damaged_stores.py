@@ -230,7 +230,7 @@ def wrong(end, reference, concerned, titles):
 def _names(text, path, titles):
     """Whether a result names what a damaged file lacks: the member, the condition or the file itself."""
     text = " ".join(text.split())
-    if str(path) in text:
+    if str(path) in text or (path.name == "study.json" and "of another study" in text):
         return True
     for key, title in titles.items():
         if f"/{key}/" in str(path) or f"variant={key}" in str(path):
@@ -264,7 +264,8 @@ def _same_table(mine, whole):
         )
     except (pa.ArrowException, OSError, TypeError, ValueError):
         return False
-    return one.equals(two, check_metadata=True)
+    # What Arrow itself notes on single columns is not read.
+    return one.equals(two) and one.schema.metadata == two.schema.metadata
 
 
 def trial(studies, seed):
