@@ -188,7 +188,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     table.validate(full=True)
     if _identity_seal(table, notes) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
-    if group_names and _group_seal(table, group_names, notes) != notes["groups_sha256"]:
+    if groups and _group_seal(table, group_names, notes) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
     if images and _image_seal(frame["image"]) != notes["images_sha256"]:
