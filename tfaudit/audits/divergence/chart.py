@@ -30,7 +30,7 @@ def shifts_chart(table: pd.DataFrame) -> Drawing:
     colour = alt.condition("datum.more", alt.value(HUES[0]), alt.value(light(HUES[0])))
     y = row_axis(shown["class"], limit=130)
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
-    x = alt.X("shift:Q", title="mean square root of the divergence", axis=alt.Axis(tickCount=5))
+    x = alt.X("shift:Q", title="mean square root of the divergence", axis=alt.Axis(tickCount=4))
     tooltip = [
         *tooltips("class", "examples", agreement=".4f", kl=".2g", shift=".3g"),
         *tooltips("verdict", relative_p_holm=".2g"),

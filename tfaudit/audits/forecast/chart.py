@@ -8,7 +8,7 @@ from tfaudit.charts.style import DASHES, GREY, HUES, WIDTH, Drawing, tooltips
 
 
 def margins_chart(images: pd.DataFrame) -> Drawing:
-    """Draw how many images have a margin of at most so much, on a logarithmic scale.
+    """Draw how many images have a margin of at most so much, on logarithmic scales.
 
     Args:
         images: `images` of a `Forecast`.
@@ -16,9 +16,9 @@ def margins_chart(images: pd.DataFrame) -> Drawing:
     margin = images["margin"].to_numpy()
     levels = np.geomspace(1e-3, 1, 61)
     rows = pd.DataFrame({"margin": levels, "images": np.searchsorted(margin, levels, side="right")})
-    base = alt.Chart(rows, width=WIDTH - 60, height=220)
+    base = alt.Chart(rows[rows["images"] > 0], width=WIDTH - 60, height=220)
     x = alt.X("margin:Q", title="margin before compression, at most").scale(type="log", nice=False)
-    y = alt.Y("images:Q", title="images")
+    y = alt.Y("images:Q", title="images").scale(type="log", nice=False)
     return base.mark_line(strokeWidth=2.5, color=HUES[0]).encode(
         x=x, y=y, tooltip=tooltips("images", margin=".3f")
     )
