@@ -24,7 +24,7 @@ def test_own_limits(tfaudit_gate):
 
 def run_suite(folder, *arguments):
     (folder / "test_models.py").write_text(SUITE)
-    command = [sys.executable, "-m", "pytest", "-p", "tfaudit.pytest_plugin", "-q", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
