@@ -23,11 +23,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.builders.replayed_studies import STUDY, replayed_study
+from tests.builders.replayed_studies import STUDY, begin_rating, replayed_study
 from tests.builders.trials import SILENT, Tally, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.store.external import import_predictions
 from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
@@ -101,15 +100,7 @@ class Studies:
 
 def rated(directory):
     """Begin a human study, and let a rater answer."""
-    study_audit, answers = StudyAudit.read(open_store(directory)), open_answers(directory)
-    study = answers.begin(
-        survey_sample(study_audit.exemplars("int8"), 4, seed=0),
-        variant="int8",
-        split="test",
-        seed=0,
-        examples=study_audit.data.fingerprints.examples,
-        example_ids=study_audit.data.store.examples()["example"].tolist(),
-    )
+    answers, study = open_answers(directory), begin_rating(directory)
     for image in answers.sheet(study)["example"]:
         answers.record(study, "Ann", image, {question.key: 1 for question in QUESTIONS})
     # One file, which can be damaged as the others are.
@@ -264,7 +255,7 @@ def _same_table(mine, whole):
         )
     except (pa.ArrowException, OSError, TypeError, ValueError):
         return False
-    # Arrow's own copy of the schema is not read, as the types of the columns are Parquet's.
+    # Nothing reads Arrow's own copy of the schema.
     one, two = (
         table.replace_schema_metadata(
             {key: text for key, text in table.schema.metadata.items() if key != b"ARROW:schema"}

@@ -27,11 +27,9 @@ from tests.builders.power_loss import (
     recorded,
     restored,
 )
-from tests.builders.replayed_studies import STUDY, replayed_study
+from tests.builders.replayed_studies import STUDY, begin_rating, replayed_study
 from tests.builders.trials import Ending, Tally, command, ending
-from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.errors import InputError
 from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import Store, open_store
@@ -43,7 +41,7 @@ RATED = ("Ann", "Bo")
 
 
 def acknowledge(directory: Path, number: int) -> None:
-    """Tell the recorder that so many results are stored."""
+    """Tell the recorder how many results are stored."""
     with contextlib.suppress(FileNotFoundError):
         (directory / f"{ACKNOWLEDGED}{number}").unlink()
 
@@ -63,24 +61,11 @@ def run_study(directory: Path) -> None:
 def rate(directory: Path) -> None:
     """Let two raters answer about the images of a study, which is run if there is none."""
     replayed_study(directory, STUDY)
-    answers, study = open_answers(directory), _begun(directory)
+    answers, study = open_answers(directory), begin_rating(directory)
     images = answers.sheet(study)["example"].tolist()
     for number, (rater, image) in enumerate((rater, image) for image in images for rater in RATED):
         answers.record(study, rater, image, {question.key: number % 2 for question in QUESTIONS})
         acknowledge(directory, number + 1)
-
-
-def _begun(directory: Path) -> int:
-    """Begin a human study of four images, or return its number."""
-    study_audit = StudyAudit.read(open_store(directory))
-    return open_answers(directory).begin(
-        survey_sample(study_audit.exemplars("int8"), 4, seed=0),
-        variant="int8",
-        split="test",
-        seed=0,
-        examples=study_audit.data.fingerprints.examples,
-        example_ids=study_audit.data.store.examples()["example"].tolist(),
-    )
 
 
 def search(directory: Path) -> None:

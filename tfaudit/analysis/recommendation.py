@@ -74,12 +74,9 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     path = _file(study_audit, key, member)
     damage = data.store.damage(key, member)
     where = str(path) if path else "not in this study, which holds predictions only"
-    facts = [
-        (
-            "file",
-            f"missing or damaged; `tfaudit run` makes it again ({damage})" if damage else where,
-        )
-    ]
+    if damage:
+        where = f"missing or damaged; `tfaudit run` makes it again ({damage})"
+    facts = [("file", where)]
     if len(audited.top1) > 1:
         why = f"its accuracy, {100 * audited.top1[nearest]:.1f} %, is nearest to the mean"
         facts.append(("member", f"{member}, one of {len(audited.top1)}: {why}"))

@@ -96,6 +96,18 @@ class Comparison:
         return first, second
 
     @property
+    def made_from(self) -> list[tuple[int, int]]:
+        """Positions of each dense member and the compressed one made from it.
+
+        Raises:
+            InputError: several members of which none is known to be made from another.
+        """
+        if self.partners is None and self.members != (1, 1):
+            expected = "models made from the baseline's members"
+            raise InputError("paired", "independent members", expected)
+        return [*zip(*self.compared, strict=True)]
+
+    @property
     def pairs(self) -> int:
         """Number of pairs of members in intervals; 0 if the populations count as independent.
 

@@ -14,6 +14,7 @@ from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
 from tfaudit.store.members import own_facts
 from tfaudit.store.store import TABLES, Store
+from tfaudit.study.study import Study
 
 TOP_K = 2
 """Classes of each prediction in a copy."""
@@ -55,7 +56,6 @@ def save_small_copy(
         str(place),
         "an empty or missing folder",
     )
-    study = store.study
     dense = store.members("dense")
     population = len(dense) if population is None else population
     require(
@@ -65,25 +65,7 @@ def save_small_copy(
         f"1 to {len(dense)}, the members of the baseline",
     )
     numbers = dense[:population]
-    whole = [
-        variant
-        for variant in study.variants
-        if set(numbers) <= set(store.members(variant.key))
-        and (variants is None or variant.key in variants)
-    ]
-    keys = {"dense", *(variant.key for variant in whole)}
-    wanted = [(k, n) for k, n in store.evaluated_members() if k in keys and n in numbers]
-    untested = _untested_corruptions(store, wanted)
-    evaluated = study.corrupted_variants
-    smaller = dataclasses.replace(
-        study,
-        population=max(numbers) + 1,
-        variants=tuple(variant for variant in whole if variant.parent in (None, *keys)),
-        corruptions=tuple(name for name in study.corruptions if name not in untested),
-        benchmarks=(),
-        corrupted_variants=evaluated and tuple(key for key in evaluated if key in keys),
-        top_k=min(study.top_k, TOP_K),
-    )
+    smaller = _smaller_study(store, numbers, variants)
     copy = Store.create(place, smaller, json.loads(store.read("study.json"))["versions"])
     predictions = {
         (key, number): parquet.read_predictions(
@@ -104,6 +86,30 @@ def save_small_copy(
             ranked = store.evaluations.read(*pair, condition.split)
             copy.evaluations.save(*pair, condition.split, _fewer(ranked))
     return copy
+
+
+def _smaller_study(store: Store, numbers: Sequence[int], variants: Sequence[str] | None) -> Study:
+    """Return the study of the copy: variants with all of these members, and corruptions that they were tested under."""
+    study = store.study
+    whole = [
+        variant
+        for variant in study.variants
+        if set(numbers) <= set(store.members(variant.key))
+        and (variants is None or variant.key in variants)
+    ]
+    keys = {"dense", *(variant.key for variant in whole)}
+    wanted = [(k, n) for k, n in store.evaluated_members() if k in keys and n in numbers]
+    untested = _untested_corruptions(store, wanted)
+    evaluated = study.corrupted_variants
+    return dataclasses.replace(
+        study,
+        population=max(numbers) + 1,
+        variants=tuple(variant for variant in whole if variant.parent in (None, *keys)),
+        corruptions=tuple(name for name in study.corruptions if name not in untested),
+        benchmarks=(),
+        corrupted_variants=evaluated and tuple(key for key in evaluated if key in keys),
+        top_k=min(study.top_k, TOP_K),
+    )
 
 
 def _fewer(ranked: RankedClasses) -> RankedClasses:

@@ -11,7 +11,6 @@ import pandas as pd
 from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.divergence import kl_divergence
 from tfaudit.stats.group_codes import group_means
@@ -97,15 +96,13 @@ def divergence(
         2           1        1.0  0.0183
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
-    if comparison.partners is None and comparison.members != (1, 1):
-        raise InputError("paired", "independent members", "models made from the baseline's members")
+    shifts = _Shifts.of(comparison)
     notes = [*comparison.notes, *empty_class_notes(baseline.class_names, comparison.class_examples)]
     ranks = min(population.ranked.shape[2] for population in (baseline, compressed))
     if ranks < baseline.num_classes:
         notes.append(
             f"Divergences are lower bounds: only {ranks} of {baseline.num_classes} classes are stored."
         )
-    shifts = _Shifts.of(comparison)
     names, labels = baseline.class_names, baseline.labels
     whole = shifts.rows(np.zeros_like(labels), (ALL,)).assign(verdict="")
     whole.loc[:, whole.columns.str.startswith("relative_")] = np.nan
@@ -125,13 +122,13 @@ class _Shifts:
     def of(cls, comparison: Comparison) -> _Shifts:
         """Read the probabilities of each pair once."""
         before, after = comparison.baseline, comparison.compressed
-        pairs = [*zip(*comparison.compared, strict=True)]
-        agreement = Rows(
-            len(pairs),
-            lambda k: before.best(pairs[k][0]).agreement(after.best(pairs[k][1])).astype(float),
-        )
-        roots = [np.sqrt(kl_divergence(before.member(i), after.member(j))) for i, j in pairs]
-        return cls(comparison, np.stack(roots).astype(np.float32), agreement.mean())
+        agreement = np.zeros(before.num_examples)
+        roots = []
+        for i, j in comparison.made_from:
+            agreement += before.best(i).agreement(after.best(j))
+            divergences = kl_divergence(before.member(i), after.member(j))
+            roots.append(np.sqrt(divergences).astype(np.float32))
+        return cls(comparison, np.stack(roots), agreement / len(roots))
 
     def rows(self, groups: np.ndarray, names: tuple[str, ...]) -> pd.DataFrame:
         """Return a row of the table for each group of images."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 FIRST = 100
@@ -22,12 +22,10 @@ class Forecast(Result):
 
     Attributes:
         images: one row per image, the most endangered first; see `frame`.
-        classes: number of classes.
         notes: caveats for the reader, one sentence each.
     """
 
     images: pd.DataFrame
-    classes: int
     notes: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
@@ -90,7 +88,6 @@ def forecast(predictions: Predictions) -> Forecast:
         1        2      1           1     0.6
         2        0      0           0     0.8
     """
-    require(predictions.num_examples > 0, "predictions", "no examples", "one or more")
     members = range(predictions.num_members)
     margin = np.mean([margins(predictions, member) for member in members], axis=0).round(12)
     names = np.array(predictions.class_names)
@@ -102,4 +99,4 @@ def forecast(predictions: Predictions) -> Forecast:
         "margin": margin,
     }
     images = pd.DataFrame({name: values[order] for name, values in rows.items()})
-    return Forecast(images, predictions.num_classes)
+    return Forecast(images)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.forecast.forecast import margins
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.separation import separation
@@ -99,8 +99,6 @@ def forecast_quality(
         1.0
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
-    if comparison.partners is None and comparison.members != (1, 1):
-        raise InputError("paired", "independent members", "models made from the baseline's members")
     flips = _Flips.of(comparison)
     areas = np.array([flips.separation(pair)[0] for pair in range(len(flips.changes))])
     some = np.flatnonzero(np.isfinite(areas))  # a pair without changes has no area
@@ -120,23 +118,30 @@ def forecast_quality(
 
 @dataclasses.dataclass(frozen=True)
 class _Flips:
-    """Margins of K dense models before, and whether their predictions change, `(K, N)` float32 each."""
+    """Margins of K dense models before, and whether their predictions change, `(K, N)` float32 each.
+
+    `place` is the position of each image in the order of the model's margins, `(K, N)` integers.
+    """
 
     comparison: Comparison
     margin: np.ndarray
     changed: np.ndarray
+    place: np.ndarray
 
     @classmethod
     def of(cls, comparison: Comparison) -> _Flips:
         """Read the predictions of each pair once."""
         before, after = comparison.baseline, comparison.compressed
-        pairs = [*zip(*comparison.compared, strict=True)]
-        margin = [margins(before, i).astype(np.float32) for i, _ in pairs]
-        same = (before.best(i).agreement(after.best(j)) for i, j in pairs)
-        changed = [(1 - row).astype(np.float32) for row in same]
-        return cls(comparison, np.stack(margin), np.stack(changed))
+        pairs = comparison.made_from
+        margin, changed = np.empty((2, len(pairs), before.num_examples), np.float32)
+        place = np.empty(margin.shape, np.int32)
+        for k, (i, j) in enumerate(pairs):
+            margin[k] = margins(before, i)
+            changed[k] = 1 - before.best(i).agreement(after.best(j))
+            place[k, margin[k].argsort(kind="stable")] = np.arange(before.num_examples)
+        return cls(comparison, margin, changed, place)
 
-    @property
+    @functools.cached_property
     def changes(self) -> np.ndarray:
         """Number of changed predictions of each pair, `(K,)`."""
         return self.changed.sum(1, dtype=float)
@@ -150,16 +155,12 @@ class _Flips:
         count = self.margin.shape[1]
         looked = max(round(share * count), 1)
         mean = max(float(self.changes.mean()), 1.0)
-
-        def inside(pair: int) -> np.ndarray:
-            first = np.zeros(count, bool)
-            first[self.margin[pair].argsort(kind="stable")[:looked]] = True
-            return first
-
-        found = np.array([row[inside(k)].sum(dtype=float) for k, row in enumerate(self.changed)])
+        rows = zip(self.changed, self.place, strict=True)
+        found = np.array([changed[place < looked].sum(dtype=float) for changed, place in rows])
         value = float(found.sum() / self.changes.sum()) if self.changes.sum() else float("nan")
         influences = Rows(
-            len(found), lambda k: count * self.changed[k] * (inside(k) - value) / mean
+            len(found),
+            lambda k: count * self.changed[k] * ((self.place[k] < looked) - value) / mean,
         )
         low, high = self.interval(value, influences, (found - value * self.changes) / mean)
         return {
