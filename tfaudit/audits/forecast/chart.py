@@ -25,7 +25,7 @@ def margins_chart(images: pd.DataFrame) -> Drawing:
 
 
 def found_chart(table: pd.DataFrame) -> Drawing:
-    """Draw the share of the changes that is found over the share of images looked at; dashed: images in any order.
+    """Draw the share of changes found against the share of images looked at; the dashed line is a random order.
 
     Args:
         table: `table` of a `ForecastQuality`.

@@ -26,7 +26,7 @@ LEAST_CHANGES = 10
 
 @dataclasses.dataclass(frozen=True)
 class ForecastQuality(Result):
-    """How many of the changed predictions are among those with the smallest margins before compression.
+    """Shares of the changed predictions that had the smallest margins before compression.
 
     Attributes:
         table: one row per share of the images; see `frame`.
