@@ -1,4 +1,4 @@
-"""The gate as an evaluator of MLflow; needs the package mlflow, of which mlflow-skinny is not enough."""
+"""The gate as an evaluator of MLflow; needs mlflow, or mlflow-skinny with matplotlib and scikit-learn."""
 
 import json
 import warnings

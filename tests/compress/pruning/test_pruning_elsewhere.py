@@ -11,7 +11,6 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 
 BACKEND = keras.backend.backend()
-pytestmark = pytest.mark.skipif(BACKEND == "tensorflow", reason="for KERAS_BACKEND=jax or torch")
 X, Y = np.random.default_rng(0).normal(size=(2, 96, 8)).astype("float32")
 
 
