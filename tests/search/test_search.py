@@ -244,6 +244,18 @@ def test_images_that_calibrate_int8_judge_no_plain_file(data):
     assert set(parts.held_out.example_ids) <= set(parts.plain.example_ids)
 
 
+def test_examples_that_are_alone_in_their_class_go_to_either_part():
+    labels = np.concatenate([np.arange(40), np.zeros(40, int)])
+    names = tuple(map(str, range(40)))
+    examples = Examples(labels[:, None], labels, class_names=names)
+    data = in_memory(as_dataset(examples, "data", "test"), "data", names)
+    parts = Parts.of(data, 0.5, 0)
+    assert (parts.selection.num_examples, parts.held_out.num_examples) == (40, 40)
+    alone = [(part.labels > 0).sum() for part in (parts.selection, parts.held_out)]
+    assert min(alone) > 10
+    assert sum(alone) == 39
+
+
 @pytest.mark.slow
 def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_path, monkeypatch):
     monkeypatch.setattr(candidate_models.EndOfBudget, "on_train_batch_end", end_now)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 BUCKETS = 2**40
 
 
-def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+def split_validation(
+    dataset: Dataset, fraction: float, seed: int, *, strata: np.ndarray | None = None
+) -> tuple[Dataset, Dataset]:
     """Hold out a share of a training set for validation ([P] E: 20 %).
 
     The split of a data set in memory is stratified by class. Clusters of examples stay together; the share is then
@@ -27,6 +29,7 @@ def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Data
         dataset: the training set.
         fraction: share of the validation part, in (0, 1).
         seed: seed of the split, 0 or more.
+        strata: for data in memory, `(N,)` integers by which it is stratified; by default its labels.
 
     Returns:
         The training part and the validation part (split name `"validation"`), each in the order of `dataset`.
@@ -42,26 +45,27 @@ def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Data
     """
     require(0 < fraction < 1, "fraction", fraction, "a number in (0, 1)")
     return (
-        _stratified(dataset, fraction, seed)
+        _stratified(dataset, fraction, seed, dataset.labels if strata is None else strata)
         if dataset.in_memory
         else _hashed(dataset, fraction, seed)
     )
 
 
-def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+def _stratified(
+    dataset: Dataset, fraction: float, seed: int, strata: np.ndarray
+) -> tuple[Dataset, Dataset]:
     from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
     positions = np.arange(dataset.num_examples)
-    labels = dataset.labels
     try:
         if dataset.clusters is None:
             train, held_out = train_test_split(
-                positions, test_size=fraction, random_state=seed, stratify=labels
+                positions, test_size=fraction, random_state=seed, stratify=strata
             )
         else:
             parts = round(1 / min(fraction, 1 - fraction))
             folds = StratifiedGroupKFold(parts, shuffle=True, random_state=seed)
-            halves = next(folds.split(positions, labels, dataset.clusters))
+            halves = next(folds.split(positions, strata, dataset.clusters))
             train, held_out = halves if fraction <= 0.5 else halves[::-1]
     except ValueError as error:
         expected = f"one that can be stratified by class: {one_line(error)}"

@@ -49,6 +49,7 @@ from tfaudit.search.search_data import (
     fingerprint,
     in_memory,
     require_same_range,
+    require_two_of_every_class,
 )
 from tfaudit.search.search_report import write_search
 from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
@@ -159,6 +160,8 @@ def compress_to_limits(
         settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
         examples = in_memory(labelled, "data", names)
         trained_on = None if train is None else _training_data(train, examples)
+        if settings.limits.judge_classes:
+            require_two_of_every_class(examples)
         parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
             require_same_range(trained_on, examples)

@@ -31,7 +31,8 @@ class Parts:
 
     Attributes:
         selection: examples on which candidates are chosen.
-        held_out: the other examples; the two are split at random by a seed, stratified by class.
+        held_out: the other examples; the two are split at random by a seed, stratified by class; an
+            example that is alone in its class is drawn with the largest class.
         plain: examples that judge plain files, which are made without labels of the data: all, or all but those that
             calibrate int8 and their clusters. No label decides which these are.
         calibration: examples that calibrate int8: of the training data, or else of the selection part.
@@ -51,16 +52,13 @@ class Parts:
         """Split the data.
 
         Raises:
-            InputError: the share is outside (0, 1), or leaves a part or a class of a part empty.
+            InputError: the share is outside (0, 1), or leaves a part empty.
         """
         require(0 < held_out < 1, "held_out", held_out, "a share in (0, 1)")
-        counts = np.bincount(data.labels, minlength=data.num_classes)
-        few = np.asarray(data.class_names)[counts == 1].tolist()
-        if few:
-            expected = "2 or more of every class: to choose and to judge"
-            raise InputError("data", f"1 example of {listed(few)}", expected)
+        counts = np.bincount(data.labels)
+        strata = np.where(counts[data.labels] == 1, counts.argmax(), data.labels)
         try:
-            selection, judged = split_validation(data, held_out, seed)
+            selection, judged = split_validation(data, held_out, seed, strata=strata)
         except InputError as problem:
             raise InputError("held_out", problem.got, problem.expected) from None
         if train is not None:
@@ -110,6 +108,16 @@ def in_memory(data: Dataset, argument: str, class_names: Sequence[str]) -> Datas
     expected = f"labels 0 to {len(class_names) - 1}"
     require(largest < len(class_names), argument, f"label {largest}", expected)
     return made
+
+
+def require_two_of_every_class(data: Dataset) -> None:
+    """Raise an `InputError` if a class has one example, which could not both choose and judge."""
+    counts = np.bincount(data.labels, minlength=data.num_classes)
+    if few := np.asarray(data.class_names)[counts == 1].tolist():
+        expected = (
+            "2 or more of every class: to choose and to judge; or limits on all classes together"
+        )
+        raise InputError("data", f"1 example of {listed(few)}", expected)
 
 
 def require_same_range(train: Dataset, data: Dataset) -> None:

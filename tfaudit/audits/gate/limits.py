@@ -196,6 +196,16 @@ class Limits:
         )
 
     @property
+    def judge_classes(self) -> bool:
+        """Return whether a limit is about single classes.
+
+        >>> Limits(overall_drop_pp=1, flips=0.1).judge_classes
+        False
+        """
+        of_classes = self.worst_class_drop_pp, self.share_beyond, self.harmed_share
+        return any(limit is not None for limit in (*of_classes, self.intensification))
+
+    @property
     def bound_pp(self) -> float:
         """Drop of recall by which `share_beyond` counts classes, percentage points."""
         return BOUND_PP if self.worst_class_drop_pp is None else self.worst_class_drop_pp

@@ -1,0 +1,156 @@
+"""Where the change of a class's recall comes from: weights, order, mask, calibration or images.
+
+    tfaudit prepare fashion_mnist --from FASHION_MNIST
+    python -m benchmarks.sources_of_change [digits] [fashion_mnist] [--picture SOURCES.svg]
+
+Small networks are trained with every combination of initial weights and order of the training data. Each is pruned to
+50 % with masks from gradients on several draws of 512 training images, trained for another epoch with the masks, and
+converted to int8 with several draws of 100 calibration images. The outcome is the change, in points, of each class's
+recall from the trained model to its int8 file. `tfaudit.stats.variance_sources` splits its variance.
+"""
+
+import argparse
+import itertools
+from typing import NamedTuple
+
+import altair as alt
+import keras
+import numpy as np
+import pandas as pd
+
+import tfaudit
+from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.models.registry import build_model
+from tfaudit.stats.crossed import variance_sources
+
+SPARSITY = 0.5
+GRADIENT_IMAGES, CALIBRATION_IMAGES = 512, 100
+SOURCES = {
+    "initial weights": 6,
+    "order of the data": 6,
+    "images behind the mask": 3,
+    "calibration images": 3,
+}
+"""Levels of each factor."""
+
+
+class Setting(NamedTuple):
+    """A network and its training."""
+
+    model: str
+    epochs: int
+    batch: int
+    rate: float
+
+
+SETTINGS = {
+    "digits": Setting("digits_convnet", 20, 32, 0.05),
+    "fashion_mnist": Setting("lenet_r", 4, 64, 0.05),
+}
+
+
+def fit(
+    model: keras.Model,
+    data: Dataset,
+    setting: Setting,
+    *,
+    order: int,
+    epochs: int,
+    rate: float,
+    callbacks: tuple[keras.callbacks.Callback, ...] = (),
+) -> None:
+    """Train, the images of each epoch in an order that depends on a seed alone."""
+    generator = np.random.default_rng(order)
+    steps = len(data.labels) // setting.batch
+    decay = keras.optimizers.schedules.CosineDecay(rate, steps * epochs)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(decay, momentum=0.9), loss, steps_per_execution=steps)
+    kept = [generator.permutation(len(data.labels))[: steps * setting.batch] for _ in range(epochs)]
+    rows = np.concatenate(kept)
+    model.fit(
+        data.images[rows],
+        data.labels[rows],
+        setting.batch,
+        shuffle=False,
+        verbose=0,
+        callbacks=list(callbacks),
+    )
+
+
+def draw(data: Dataset, count: int, seed: int) -> np.ndarray:
+    """Return the rows of a random draw of training images."""
+    return np.random.default_rng(1000 + seed).choice(len(data.labels), count, replace=False)
+
+
+def changes(name: str) -> list[np.ndarray]:
+    """Train, prune and quantize every combination; return, per class, the changes `(levels ..., images)` in points."""
+    setting = SETTINGS[name]
+    train, test = (tfaudit.load_dataset(name, split) for split in ("train", "test"))
+    mean, std = train.moments()
+
+    def right(model: keras.Model | bytes) -> np.ndarray:
+        return 100.0 * (tfaudit.predict(model, test.images)[0][:, 0] == test.labels)
+
+    found = np.zeros((*SOURCES.values(), len(test.labels)), np.float32)
+    starts, orders, masks, calibrations = map(range, SOURCES.values())
+    for start, order in itertools.product(starts, orders):
+        keras.utils.set_random_seed(start)
+        shape = train.images.shape[1:]
+        model = build_model(setting.model, shape, train.num_classes, mean=mean, std=std)
+        fit(model, train, setting, order=order, epochs=setting.epochs, rate=setting.rate)
+        before, weights = right(model), model.get_weights()
+        for mask in masks:
+            model.set_weights(weights)
+            rows = draw(train, GRADIENT_IMAGES, mask)
+            batch = (train.images[rows], train.labels[rows])
+            kept = tfaudit.prune(model, SPARSITY, method="gradient", gradient_data=batch)
+            rate = setting.rate / 10
+            hold = (HoldMasks(kept),)
+            fit(model, train, setting, order=order, epochs=1, rate=rate, callbacks=hold)
+            for calibration in calibrations:
+                images = train.images[draw(train, CALIBRATION_IMAGES, 500 + calibration)]
+                file = tfaudit.quantize(model, "int8", representative=images)
+                found[start, order, mask, calibration] = right(file) - before
+        print(name, start, order, f"{found[start, order].mean():+.2f} points", flush=True)
+    return [found[..., test.labels == label] for label in range(test.num_classes)]
+
+
+def sources_chart(table: pd.DataFrame) -> alt.FacetChart:
+    """Draw the share of each source with its interval, a panel per data set."""
+    base = alt.Chart(table).encode(
+        alt.Y("source", sort=None, title=None),
+        alt.X("share", title="share of the variance of a class's change, %"),
+    )
+    bars = base.mark_bar(size=12)
+    lines = base.mark_rule().encode(alt.X("low"), alt.X2("high"))
+    return (bars + lines).properties(width=260).facet(alt.Facet("data", title=None), columns=2)
+
+
+def main() -> None:
+    """Print a row per data set and source, and write the chart."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", nargs="*", metavar="DATA", help=", ".join(SETTINGS))
+    parser.add_argument("--picture", help="SVG or PNG of the shares")
+    options = parser.parse_args()
+    if unknown := set(options.data) - set(SETTINGS):
+        parser.error(f"data: got {', '.join(sorted(unknown))}, expected {', '.join(SETTINGS)}")
+    parts = []
+    for name in options.data or SETTINGS:
+        split = variance_sources(changes(name), list(SOURCES)).reset_index()
+        share, margin = 100 * split["share"], 196 * split["error"]
+        parts.append(split.assign(data=name, share=share, low=share - margin, high=share + margin))
+    table = pd.concat(parts)
+    print("| data | source | standard deviation, points | share, % (95 %) |\n|---|---|---|---|")
+    for row in table.itertuples():
+        deviation = np.sign(row.variance) * np.sqrt(abs(row.variance))
+        interval = f"{row.share:.0f} ({row.low:.0f} to {row.high:.0f})"
+        print(f"| {row.data} | {row.source} | {deviation:.2f} | {interval} |")
+    if options.picture:
+        sources_chart(table).save(options.picture)
+
+
+if __name__ == "__main__":
+    main()
