@@ -1,7 +1,9 @@
 """Sphinx configuration of the documentation; `docs/build` builds it."""
 
+import html
 import re
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -24,15 +26,16 @@ extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napole
 extensions += ["myst_parser", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_site", "gallery_examples", "generated/columns.md", "generated/sections.md"]
 html_theme = "furo"
-html_title = "tfaudit"
+html_title = f"tfaudit {release}"
 html_copy_source = False
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-smartquotes = False
+smartquotes_action = "D"  # dashes alone
 html_math_renderer = mathml.NAME
 html_theme_options = {"footer_icons": []}
-HOME = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["tfaudit"]["home"]
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())
+HOME = PROJECT["tool"]["tfaudit"]["home"]
 if HOME:  # a link to edit each page
     html_theme_options |= {
         "source_repository": HOME,
@@ -41,7 +44,11 @@ if HOME:  # a link to edit each page
     }
 pygments_style = "friendly"
 
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "substitution"]
+myst_substitutions = {
+    "version": release,
+    "source": f"; the source is at [{HOME.removeprefix('https://')}]({HOME})" if HOME else "",
+}
 myst_heading_anchors = 3
 
 default_role = "py:obj"
@@ -86,6 +93,9 @@ def _resolve_sources(app, page, content):
         text = re.sub(r"\n  (?=\S)", " ", text)  # one line a work
         text = SOURCE.sub(r"(source-\1)=\n\n**[\1]**", text)
     elif str(app.env.doc2path(page)).endswith(".md"):
+        text = re.sub(
+            r"\[\w+\.md\]\(", "[](", text
+        )  # the title of a page, not the name of its file
         text += "\n\n" + "\n".join(f"[{key}]: #source-{key.lower()}" for key in KEYS) + "\n"
     else:
         text = "\n".join(
@@ -120,6 +130,18 @@ def _home(package, name):
     return f"tfaudit.{name}" if name in tfaudit.__all__ else f"{package}.{name}"
 
 
+def _complete_page(app, page, template, context, tree):
+    """Describe a page to search engines, and offer no edit of what is written from the code."""
+    text = PROJECT["project"]["description"]
+    if tree and page != app.config.root_doc:
+        text = next(tree.findall(nodes.paragraph), nodes.paragraph()).astext()
+    if text := html.escape(textwrap.shorten(text, 160, placeholder=" ...")):
+        tag = f'<meta name="description" content="{text}">\n'
+        context["metatags"] = context.get("metatags", "") + tag
+    if page.startswith(("generated/", "gallery/")):
+        context["page_source_suffix"] = ""
+
+
 def setup(app):
     """Connect what this documentation does beyond the extensions."""
     start_tensorflow()
@@ -128,3 +150,4 @@ def setup(app):
     app.connect("source-read", _resolve_sources)
     app.connect("autodoc-process-docstring", _resolve_docstring)
     app.connect("doctree-read", _bracket_sources)
+    app.connect("html-page-context", _complete_page)

@@ -1,4 +1,4 @@
-"""Pages that are written from the code: columns, command line, recipes, names."""
+"""Pages that are written from the code: columns, command line, recipes, and a page for every public name."""
 
 import importlib
 import inspect
@@ -26,8 +26,13 @@ def write(folder: Path) -> None:
     """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
     pages = {"sections.md": sections_page(), "columns.md": columns_page()}
     pages |= {"cli.md": command_line_page(), "papers.md": papers_page(), "limits.md": limits_page()}
-    pages |= {f"{space}.rst": namespace_page(space) for space in NAMESPACES}
+    for space in NAMESPACES:
+        names = public_names(space)
+        pages[f"{space}.rst"] = namespace_page(space, names)
+        pages |= {f"{space}.{name}.rst": name_page(space, name) for name in names}
     folder.mkdir(exist_ok=True)
+    for stale in {path.name for path in folder.iterdir()} - {*pages}:
+        (folder / stale).unlink()
     for name, text in pages.items():
         if not (folder / name).is_file() or (folder / name).read_text() != text:
             (folder / name).write_text(text)
@@ -127,28 +132,39 @@ commands, the cost, the published figures, and the figures that the commands gav
 none of its own. [Notes on the recipes](../recipe_notes.md) has what else was measured and tried."""
 
 
-def namespace_page(space: str) -> str:
-    """Return a page with an index and the documentation of a package's public names."""
+def public_names(space: str) -> list[str]:
+    """Return the public names of a package, without those that `tfaudit` itself has."""
     package = importlib.import_module(space)
-    core = (
-        {id(getattr(tfaudit, name)): name for name in tfaudit.__all__} if space != "tfaudit" else {}
-    )
-    here = [name for name in package.__all__ if id(getattr(package, name)) not in core]
-    classes = [name for name in here if inspect.isclass(getattr(package, name))]
-    lines = [
-        space,
-        "=" * len(space),
-        "",
-        f".. automodule:: {space}",
-        f".. currentmodule:: {space}",
-        "",
+    core = [getattr(tfaudit, name) for name in tfaudit.__all__] if space != "tfaudit" else []
+    return [
+        name
+        for name in package.__all__
+        if not any(getattr(package, name) is value for value in core)
     ]
-    lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in here), ""]
-    for name in (name for name in here if name not in classes):
-        lines += [f".. autofunction:: {name}", ""]
-    for name in classes:
-        lines += [f".. autoclass:: {name}", "   :members:", ""]
-    return "\n".join(lines)
+
+
+def namespace_page(space: str, names: list[str]) -> str:
+    """Return a page that tells what is in a package, and leads to the page of each public name."""
+    lines = [space, "=" * len(space), "", f".. automodule:: {space}", f".. currentmodule:: {space}"]
+    lines += ["", ".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names)]
+    lines += [
+        "",
+        ".. toctree::",
+        "   :hidden:",
+        "",
+        *(f"   {name} <{space}.{name}>" for name in names),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def name_page(space: str, name: str) -> str:
+    """Return the page of a public name."""
+    is_class = inspect.isclass(getattr(importlib.import_module(space), name))
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {space}", ""]
+    lines += (
+        [f".. autoclass:: {name}", "   :members:"] if is_class else [f".. autofunction:: {name}"]
+    )
+    return "\n".join([*lines, ""])
 
 
 def _cell(text: str) -> str:

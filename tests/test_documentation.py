@@ -49,9 +49,16 @@ def test_the_documentation_is_built_without_warnings_and_loads_nothing_from_else
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.html")}
     assert 'href="references.html#source-f"' in pages["statistics.html"]
-    assert 'href="../references.html#source-r"' in pages["generated/tfaudit.html"]
     assert "<math" in pages["statistics.html"]
-    assert 'id="tfaudit.class_impact"' in pages["generated/tfaudit.html"]
+    name = pages["generated/tfaudit.class_impact.html"]
+    assert 'id="tfaudit.class_impact"' in name
+    assert 'href="../references.html#source-f"' in name
+    assert '<meta name="description" content="Estimate what compression does' in name
+    assert all(
+        len(text) < 1e5 for page, text in pages.items() if page.startswith("generated/tfaudit")
+    )
+    question, command = "whom does that hurt?", ".venv/bin/tfaudit run digits"
+    assert all(text in pages["index.html"] for text in (question, command, tfaudit.__version__))
     examples = sorted(path.stem for path in (DOCS / "gallery_examples").glob("*.py"))
     assert examples
     for name in examples:
@@ -116,5 +123,10 @@ def test_every_column_command_recipe_and_name_has_a_place():
     for name in ("audit", "gate", "run"):
         assert f"## `tfaudit {name}`" in commands
     assert "(qmnist-writers)=" in pages.papers_page()
-    core = pages.namespace_page("tfaudit")
-    assert all(f":: {name}\n" in core for name in tfaudit.__all__)
+    names = {space: pages.public_names(space) for space in pages.NAMESPACES}
+    assert names["tfaudit"] == list(tfaudit.__all__)
+    for space, own in names.items():
+        assert all(
+            f"   {name} <{space}.{name}>" in pages.namespace_page(space, own) for name in own
+        )
+        assert all(f":: {name}\n" in pages.name_page(space, name) for name in own)

@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 
 import tfaudit
 from tests.builders.studies import make_study
+from tfaudit.cli import console
 from tfaudit.study.variants import Pruned
 
 ROOT = Path(__file__).parents[1]
@@ -128,6 +129,12 @@ def test_links_derive_from_one_address():
     assert render(text, "", "1.2.3") == "docs, , [site](https://x.org)"
     assert SETUP["urls"](home)["Issues"] == f"{home}/issues"
     assert SETUP["urls"]("") == {}
+
+
+def test_the_package_the_command_and_an_index_say_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert tfaudit.__doc__.startswith(f"{project['description']}\n")
+    assert console.app.info.help == project["description"]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import tfaudit
 from tfaudit.cli import app
@@ -85,6 +86,15 @@ def test_the_page_on_repair_runs(names):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("names", ["first_verdict"], indirect=True)
+def test_the_first_verdict_is_the_one_on_the_page(names):
+    command = ["gate", "--baseline", "float.keras", "--compressed", "pruned.keras"]
+    done = CliRunner().invoke(app, [*command, "--data", "images"])
+    assert done.exit_code == 1, done.output
+    assert "1 of 3 classes fail: circle." in done.output
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["shipping"], indirect=True)
 def test_the_page_on_shipping_runs(names):
     assert names["classes"].shape == (600, 5)
@@ -150,7 +160,7 @@ def test_commands_of_the_documentation_are_understood():
 
 def test_every_page_with_python_is_run_by_a_test():
     """Outlets and other compressors have tests of their own."""
-    run = {"pruning", "repair", "shipping", "predictions", "forecast"}
+    run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast"}
     run |= {"studies", "own_study", "recipe_notes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",

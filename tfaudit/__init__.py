@@ -1,4 +1,4 @@
-"""Compress Keras 3 models, and audit what the compressed model forgot and whom that hurts.
+"""Compress Keras 3 models and audit, class by class and image by image, what the compressed model forgot.
 
 The names below are the core. More are in `tfaudit.audits`, `tfaudit.stats`, `tfaudit.compress`, `tfaudit.datasets`,
 `tfaudit.study` and `tfaudit.store`. All are imported when they are first used: `import tfaudit` imports no TensorFlow.

@@ -8,7 +8,7 @@ from rich.console import Console
 from tfaudit.search import progress as module
 from tfaudit.search.candidates import Candidate, channel_pruning
 from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress
-from tfaudit.search.smallest_file import NOT_TRIED
+from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.search.trials import Trial
 
 
@@ -56,6 +56,15 @@ def test_lines_and_the_time_that_is_left(display):
         "[2/4] int8, 90 % fewer channels: left out. Fails before it is quantized: so, at most about 32 s left",
         "[4/4] int8, 50 % fewer channels: fail, 1,000 bytes, made earlier",
     ]
+
+
+def test_a_candidate_without_a_file_says_why(display):
+    progress, printed = display(0, 2)
+    progress.begin([Candidate("int4")])
+    progress.start(Candidate("int4"), quick("int4"))
+    progress.end(Candidate("int4"), Trial(NO_FILE, "kind 'int4': got no quantizer."))
+    line = "[1/1] int4: no file (kind 'int4': got no quantizer)"
+    assert printed.getvalue().splitlines()[1] == line
 
 
 @pytest.mark.parametrize(

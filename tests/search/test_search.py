@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses
+import io
 import itertools
 import json
 import shutil
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from rich.console import Console
 
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.nightly import first_and_nightly
@@ -20,6 +22,7 @@ from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
+from tfaudit.cli.compress import _table
 from tfaudit.compress.litert.quantize import ConversionError, Conversions
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
@@ -310,8 +313,12 @@ def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(se
         return real(conversions, kind, **settings)
 
     monkeypatch.setattr(Conversions, "file", file)
-    table = search(None, train=None).frame().set_index("candidate")
+    found = search(None, train=None)
+    table = found.frame().set_index("candidate")
     assert table.loc["dynamic_range", ["outcome", "reason"]].tolist() == [NO_FILE, reason]
+    console = Console(file=io.StringIO(), width=120)
+    console.print(_table(found))
+    assert "nan" not in console.file.getvalue()
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from typer.core import TyperCommand
 
-from tfaudit import __version__
+import tfaudit
 from tfaudit.cli.options import with_options_of_groups
 from tfaudit.errors import InputError, printable
 from tfaudit.runtime.captured_output import reserved_stdout
@@ -105,7 +105,7 @@ class Commands(typer.Typer):
 
 
 app = Commands(
-    help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
+    help=(tfaudit.__doc__ or "").partition("\n")[0],
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -113,7 +113,7 @@ app = Commands(
 
 def _version(shown: bool) -> None:
     if shown:
-        typer.echo(f"tfaudit {__version__}")
+        typer.echo(f"tfaudit {tfaudit.__version__}")
         raise typer.Exit
 
 

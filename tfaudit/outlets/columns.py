@@ -351,7 +351,7 @@ def _changed_cell(row: Mapping[Hashable, Any]) -> Cell:
 
 
 def _worst_cell(row: Mapping[Hashable, Any]) -> Cell:
-    if not row["worst_class"]:
+    if pd.isna(row["worst_class"]) or not row["worst_class"]:
         return Cell("–")
     counts = [(row.get("collapsed"), "collapsed"), (row.get("lost"), "lost recall")]
     below = ", ".join(f"{count:.0f} {name}" for count, name in counts if pd.notna(count) and count)

@@ -82,7 +82,10 @@ class PrintedProgress(SearchProgress):
         left_out = trial.outcome == NOT_TRIED
         if left_out and started is None:
             return
-        said = f"left out. {trial.reason.rstrip('.')}" if left_out else trial.outcome
+        reason = trial.reason.rstrip(".")
+        said = f"left out. {reason}" if left_out else trial.outcome
+        if reason and not left_out:
+            said += f" ({reason})"
         parts = [f"[{self._ended}/{self._total}] {candidate.title}: {said}"]
         if trial.content:
             parts.append(f"{trial.size:,} bytes")
