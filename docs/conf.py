@@ -31,6 +31,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("accessible.js", {"defer": "defer"})]
 smartquotes_action = "D"  # dashes alone
 html_math_renderer = mathml.NAME
 html_theme_options = {"footer_icons": []}
@@ -42,7 +43,6 @@ if HOME:  # a link to edit each page
         "source_branch": "main",
         "source_directory": "docs/",
     }
-pygments_style = "friendly"
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "substitution"]
 myst_substitutions = {
