@@ -52,6 +52,7 @@ def test_variants_of_the_study(offered, tmp_path):
         ("tfaudit run digits --engine r", ["ray"]),
         ("tfaudit gate --preprocess c", ["caffe"]),
         ("tfaudit audit --scores-are l", ["logits"]),
+        ("tfaudit export study --format m", ["model-explorer"]),
         ("tfaudit doc", ["doctor"]),
     ],
 )

@@ -3,9 +3,11 @@
 import io
 import json
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from typer.testing import CliRunner
 
 from tests.builders.populations import modal_sets, pies_of
@@ -71,7 +73,7 @@ def test_a_change_is_told_by_the_most_frequent_classes_on_both_sides(store, stud
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_tables_lead_to_the_pictures(store, study_audit, form):
-    files = table_files(study_audit, form)
+    files = table_files(study_audit, form=form)
     content = io.BytesIO(files[f"exemplars.{form}"])
     table = pd.read_csv(content) if form == "csv" else pd.read_parquet(content)
     assert len(table) == len(exemplar_table(study_audit))
@@ -110,18 +112,40 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
         return CliRunner().invoke(app, ["export", str(store.directory), *words])
 
     folder = ("--out", str(tmp_path / "out"))
-    done = run("--parquet", *folder)
+    done = run("--format", "parquet", *folder)
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
-    formats = "format: got --csv and --fiftyone, expected --csv, --parquet or --fiftyone"
+    formats = "--format: got 'tsv', expected 'csv', 'parquet', 'fiftyone' or 'model-explorer'"
     for words, message in (
-        (("--csv", *folder), "which holds files, expected an empty or a new folder"),
-        (("--csv", "--fiftyone"), formats),
-        ((), "format: got none"),
+        (("csv", *folder), "which holds files, expected an empty or a new folder"),
+        (("tsv",), formats),
+        (("csv", "--data", "images"), "--data: got images, expected none with a study"),
+        (("model-explorer",), "--data: got none, expected labelled images"),
     ):
-        refused = run(*words)
+        refused = run("--format", *words)
         assert isinstance(refused.exception, InputError)
         assert message in str(refused.exception)
+
+
+@pytest.mark.slow
+def test_model_explorer_gets_the_int8_file_and_a_value_for_its_operators(tmp_path):
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Flatten(), keras.layers.Dense(8, "relu"), keras.layers.Dense(3)]
+    model = keras.Sequential([keras.Input((6, 6, 1)), *layers])
+    model.save(tmp_path / "net.keras")
+    x = np.random.default_rng(0).random((150, 6, 6, 1), np.float32)
+    np.savez(tmp_path / "held.npz", x=x, y=np.arange(150) % 3)
+    words = ["export", str(tmp_path / "net.keras"), "--format", "model-explorer"]
+    done = CliRunner().invoke(app, [*words, "--data", str(tmp_path / "held.npz")])
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / "net-model-explorer"
+    content = (folder / "int8.tflite").read_bytes()
+    tensors = Interpreter(model_content=content).get_tensor_details()
+    assert {tensor["dtype"] for tensor in tensors} >= {np.int8}
+    told = json.loads((folder / "flips.json").read_text())["main"]["results"]
+    assert (
+        len(told.keys() & {tensor["name"] for tensor in tensors}) == 2
+    )  # one a layer with a kernel
 
 
 @pytest.mark.parametrize("existed", [False, True])
@@ -137,7 +161,7 @@ def test_an_export_that_fills_the_disk_leaves_nothing_behind(store, tmp_path, mo
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    words = ["export", str(store.directory), "--csv", "--out", str(folder)]
+    words = ["export", str(store.directory), "--format", "csv", "--out", str(folder)]
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, InputError)
     assert "which cannot be written (No space left on device)" in str(done.exception)

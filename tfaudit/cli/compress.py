@@ -105,10 +105,10 @@ def compress(
     from tfaudit.cli.model_predictions import ModelFile
 
     loaded = ModelFile.read(model, images)
-    examples = _read(loaded, data, images)
+    examples = read_examples(loaded, data, images)
     trained_on = None
     if train is not None:
-        trained_on = _read(loaded, train, dataclasses.replace(images, split=train_split))
+        trained_on = read_examples(loaded, train, dataclasses.replace(images, split=train_split))
     # imported here because by now the model's file is read and TensorFlow has started quietly
     from tfaudit.search.progress import PrintedProgress
     from tfaudit.search.search import FINE_TUNING, compress_to_limits
@@ -152,7 +152,7 @@ def seconds_of(text: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def _read(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
+def read_examples(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
     """Read labelled examples into memory as the model takes them, and print what a reader needs to know of them."""
     from tfaudit.cli.model_predictions import preprocessing, read_images
     from tfaudit.search.search_data import of_labelled_images

@@ -1,48 +1,69 @@
-"""`tfaudit export`: hand the exemplars of a study to other tools."""
+"""`tfaudit export`: hand the exemplars of a study, or the costs of a model's layers, to other tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from tfaudit.cli.completion import variants
+import typer
+
+from tfaudit.cli.completion import one_of, variants
 from tfaudit.cli.console import app, err, out
-from tfaudit.cli.options import Directory, option
-from tfaudit.errors import InputError
+from tfaudit.cli.options import Group, ImageOptions, option
+from tfaudit.errors import InputError, require_one_of
+from tfaudit.outlets.registry import EXPORTS, FORMATS, MODEL_EXPORTS
 
 
 @app.command()
 def export(
-    directory: Directory,
-    csv: Annotated[bool, option("A table, exemplars.csv, and the images.", "--csv")] = False,
-    parquet: Annotated[bool, option("The same as exemplars.parquet.", "--parquet")] = False,
-    fiftyone: Annotated[
-        bool, option("A data set that FiftyOne reads (FiftyOneDataset).", "--fiftyone")
-    ] = False,
+    directory: Annotated[
+        Path, typer.Argument(help="Directory of a study; for model-explorer a .keras model.")
+    ],
+    *,
+    form: Annotated[
+        str,
+        option(
+            "; ".join(f"{name}: {outlet.help}" for name, outlet in FORMATS.items()) + ".",
+            "--format",
+            complete=one_of("outlets.registry:FORMATS"),
+        ),
+    ],
     variant: Annotated[
         list[str] | None,
         option("Key of a compressed variant, repeatable; all by default.", complete=variants),
     ] = None,
+    data: Annotated[
+        str | None, option("Labelled images of a model, as for `tfaudit compress`.")
+    ] = None,
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
     out_folder: Annotated[
         Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")
     ] = None,
 ) -> None:
-    """Write the images whose prediction changes (PIEs), with predictions, votes and groups, for other tools."""
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.outlets.exports import fiftyone_files, table_files, write_files
+    """Write the images whose prediction changes (PIEs), or what int8 costs layer by layer, for other tools."""
+    from tfaudit.outlets.exports import write_files
 
-    formats = {"csv": csv, "parquet": parquet, "fiftyone": fiftyone}
-    chosen = [form for form, is_wanted in formats.items() if is_wanted]
-    if len(chosen) != 1:
-        got = " and ".join(f"--{form}" for form in chosen) or "none"
-        raise InputError("format", got, "--csv, --parquet or --fiftyone")
-    (form,) = chosen
-    study_audit = StudyAudit.open(directory, permutations=0)
-    with err.status("Reading"):
-        if fiftyone:
-            files = fiftyone_files(study_audit, variant or ())
-        else:
-            files = table_files(study_audit, form, variant or ())
-    folder = out_folder or directory.absolute().with_name(f"{directory.absolute().name}-{form}")
+    require_one_of("--format", form, FORMATS)
+    if (data is None) == (form in MODEL_EXPORTS):
+        expected = "labelled images" if data is None else "none with a study"
+        raise InputError("--data", "none" if data is None else data, expected)
+    if data is None:
+        from tfaudit.analysis.study_audit import StudyAudit
+
+        study_audit = StudyAudit.open(directory, permutations=0)
+        with err.status("Reading"):
+            files = EXPORTS[form].content(study_audit, variant or ())
+    else:
+        from tfaudit.cli.compress import read_examples
+        from tfaudit.cli.model_predictions import ModelFile
+        from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
+        from tfaudit.search.search_data import some_of_every_class
+
+        model = ModelFile.read(directory, images)
+        examples = read_examples(model, data, images)
+        representative = some_of_every_class(examples, CALIBRATION_IMAGES, seed=0).held
+        files = MODEL_EXPORTS[form].content(model.model, examples, representative)
+    name = directory.absolute().name.removesuffix(".keras")
+    folder = out_folder or directory.absolute().with_name(f"{name}-{form}")
     write_files(folder, files)
     out.tell(folder)

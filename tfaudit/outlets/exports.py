@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
@@ -70,7 +71,7 @@ def exemplar_table(study_audit: StudyAudit, variants: Sequence[str] = ()) -> pd.
 
 
 def table_files(
-    study_audit: StudyAudit, form: str, variants: Sequence[str] = ()
+    study_audit: StudyAudit, variants: Sequence[str] = (), *, form: str
 ) -> dict[str, bytes]:
     """Return a table of exemplars and their pictures as the contents of files, by path.
 
@@ -78,8 +79,8 @@ def table_files(
 
     Args:
         study_audit: the study and its audits.
-        form: "csv" or "parquet".
         variants: keys of variants, as in `exemplar_table`; all compressed ones by default.
+        form: "csv" or "parquet".
     """
     table = exemplar_table(study_audit, variants)
     previews = _previews(study_audit, table["index"])
@@ -95,6 +96,10 @@ def table_files(
         table["text"] = table["index"].map(texts)
     files = {path: previews[position] for position, path in pictures.items()}
     return {f"exemplars.{form}": _WRITERS[form](table), **files}
+
+
+csv_files = functools.partial(table_files, form="csv")
+parquet_files = functools.partial(table_files, form="parquet")
 
 
 def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dict[str, bytes]:
@@ -113,7 +118,7 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     previews = _previews(study_audit, table["index"])
     if previews and not any(map(is_picture, previews.values())):
         got = f"{data.store.directory}, which stores no images"
-        raise InputError("--fiftyone", got, "a study of images")
+        raise InputError("--format fiftyone", got, "a study of images")
     positions = list(previews)
     paths = [
         f"data/{position:06}.{picture_format(content) or 'png'}"

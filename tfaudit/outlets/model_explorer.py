@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfaudit.charts.page_colours import TEXT
 
 if TYPE_CHECKING:
+    import keras
+
     from tfaudit.compress.sensitivity import QuantizationSensitivity
 
 GRAPH = "main"  # Model Explorer's name of the graph of a file
@@ -32,3 +34,13 @@ def node_data(sensitivity: QuantizationSensitivity) -> str:
     stops = [{"stop": 0, "bgColor": "white"}, {"stop": 1, "bgColor": TEXT["dark"]["loss"]}]
     data = {"name": f"negative flips {column}", "results": results, "gradient": stops}
     return json.dumps({GRAPH: data}, indent=1)
+
+
+def explorer_files(model: keras.Model, data: Any, representative: Any) -> dict[str, bytes]:
+    """Return the int8 file of a model and its node data by path; arguments as for `quantization_sensitivity`."""
+    from tfaudit.compress.litert.quantize import quantize
+    from tfaudit.compress.sensitivity import quantization_sensitivity
+
+    sensitivity = quantization_sensitivity(model, data, representative=representative, rmse=False)
+    content = quantize(model, "int8", representative=representative)
+    return {"int8.tflite": content, "flips.json": node_data(sensitivity).encode()}

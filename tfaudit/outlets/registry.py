@@ -1,17 +1,17 @@
-"""The files that `tfaudit gate` writes. A new format is a function in this package and a row here."""
+"""Where results go: the files that `tfaudit gate` writes, and the formats of `tfaudit export`.
+
+A new outlet is a function in this package and a row here.
+"""
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tfaudit.audits.gate.gate import Verdict
+from collections.abc import Mapping
+from typing import Any
 
 
 @dataclasses.dataclass(frozen=True)
-class GateFile:
-    """A file with the verdicts of a gate.
+class Outlet:
+    """A form in which results are handed on.
 
     Attributes:
         help: help text of its command-line option.
@@ -21,19 +21,34 @@ class GateFile:
     help: str
     place: str
 
-    def content(self, verdicts: Mapping[str, "Verdict"]) -> bytes:
-        """Return the content of the file, given the verdicts by variant."""
+    def content(self, *results: Any) -> Any:
+        """Return the content of the file, or the contents of several by path."""
         module, _, name = self.place.partition(":")
-        function: Callable[[Mapping[str, Verdict]], str | bytes]
-        function = getattr(importlib.import_module(f"tfaudit.outlets.{module}"), name)
-        content = function(verdicts)
+        content = getattr(importlib.import_module(f"tfaudit.outlets.{module}"), name)(*results)
         return content.encode() if isinstance(content, str) else content
 
 
-GATE_FILES: Mapping[str, GateFile] = {
-    "junit": GateFile("JUnit XML: one test case per check.", "gate_files:junit_verdicts"),
-    "json": GateFile("The whole verdict as JSON.", "gate_files:json_verdicts"),
-    "sarif": GateFile("SARIF: what did not pass, for code scanning.", "gate_files:sarif_verdicts"),
-    "markdown": GateFile("The verdict as Markdown.", "markdown:gate_markdown"),
+GATE_FILES: Mapping[str, Outlet] = {
+    "junit": Outlet("JUnit XML: one test case per check.", "gate_files:junit_verdicts"),
+    "json": Outlet("The whole verdict as JSON.", "gate_files:json_verdicts"),
+    "sarif": Outlet("SARIF: what did not pass, for code scanning.", "gate_files:sarif_verdicts"),
+    "markdown": Outlet("The verdict as Markdown.", "markdown:gate_markdown"),
 }
-"""Outlets by option of `tfaudit gate`."""
+"""Outlets of verdicts by variant, by option of `tfaudit gate`."""
+
+EXPORTS: Mapping[str, Outlet] = {
+    "csv": Outlet("a table, exemplars.csv, and the images", "exports:csv_files"),
+    "parquet": Outlet("the same as exemplars.parquet", "exports:parquet_files"),
+    "fiftyone": Outlet("a data set that FiftyOne reads", "exports:fiftyone_files"),
+}
+"""Outlets of a `StudyAudit` and keys of variants, by format of `tfaudit export`."""
+
+MODEL_EXPORTS: Mapping[str, Outlet] = {
+    "model-explorer": Outlet(
+        "what each layer of a .keras model costs in int8, for Model Explorer",
+        "model_explorer:explorer_files",
+    ),
+}
+"""Outlets of a Keras model, labelled examples and representative ones, by format of `tfaudit export`."""
+
+FORMATS: Mapping[str, Outlet] = {**EXPORTS, **MODEL_EXPORTS}
