@@ -52,7 +52,8 @@ def _offered(study_audit: StudyAudit) -> list[str]:
     return [
         name
         for name in QUANTITIES
-        if name != "corruption_drop_pp" or study_audit.data.corrupted_keys
+        if (name != "corruption_drop_pp" or study_audit.data.corrupted_keys)
+        and (name != "slice_drop_pp" or study_audit.data.has_features)
     ]
 
 

@@ -144,7 +144,7 @@ COMPOSED = {
     "verdict": {"gate"},
     "planning": {"gate"},
     "operating_points": {"gate"},
-    "gate": {"distortion", "robustness"},
+    "gate": {"distortion", "robustness", "slices"},
     "survey": {"attributes", "exemplars"},
     "remedies": {"exemplars"},
     "robustness": {"exemplars"},

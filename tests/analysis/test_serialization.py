@@ -53,6 +53,7 @@ from tfaudit.audits.planning.planning import guessed_model, guessed_spread, plan
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.remedies.remedies import remedies
 from tfaudit.audits.robustness.robustness import robustness
+from tfaudit.audits.slices.slices import slices
 from tfaudit.audits.summary.summary import audit_variant, summary
 from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.audits.survey.sample import survey_sample
@@ -114,6 +115,7 @@ RESULTS = {
     "divergence": lambda: divergence(ONE, OTHER),
     "forecast": lambda: forecast(BEFORE),
     "forecast quality": lambda: forecast_quality(ONE, OTHER),
+    "slices": lambda: slices(BEFORE, AFTER, np.random.default_rng(0).normal(size=(200, 3))),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),

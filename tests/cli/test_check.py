@@ -39,7 +39,7 @@ def check(tfaudit):
 def whole(store):
     """Save the tables that `make_study` leaves out, and return the store."""
     store.save_table("classes", pd.DataFrame({"class": ["a"], "train_examples": [3]}))
-    for name in ("costs", "candidates"):
+    for name in ("costs", "candidates", "features"):
         store.save_table(name, pd.DataFrame({"title": ["a"], "bytes": [3.0]}))
     return store
 

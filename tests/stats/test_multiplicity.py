@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from tfaudit.errors import InputError
-from tfaudit.stats.multiplicity import LEAST_LEVEL, MOST_LOOKS, adjust, level_of_look, most_true
+from tfaudit.stats.multiplicity import (
+    LEAST_LEVEL,
+    MOST_LOOKS,
+    adjust,
+    level_of_look,
+    most_true,
+    weighted_holm,
+)
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 
@@ -31,6 +38,17 @@ def test_tests_not_made_do_not_count(p, method):
     adjusted = adjust(spread, method)
     np.testing.assert_array_equal(adjusted[::2], adjust(p, method))
     assert np.isnan(adjusted[1::2]).all()
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10)), min_size=1, max_size=5))
+def test_weights_are_those_of_closed_testing(pairs):
+    """Holm's procedure is the closure of Bonferroni's tests of every set of hypotheses."""
+    p, weights = np.array(pairs).T
+    sets = [list(s) for n in range(len(p)) for s in itertools.combinations(range(len(p)), n + 1)]
+    of_set = [min(1.0, (p[s] / weights[s]).min() * weights[s].sum()) for s in sets]
+    closed = [max(q for s, q in zip(sets, of_set, strict=True) if i in s) for i in range(len(p))]
+    np.testing.assert_allclose(weighted_holm(p, weights), closed, rtol=1e-9, atol=1e-300)
 
 
 def simes_rejects(p, alpha):

@@ -39,6 +39,8 @@ from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness
+from tfaudit.audits.slices.declaration import SLICES
+from tfaudit.audits.slices.slices import Slices, slices
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
 from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends, trends
@@ -130,6 +132,16 @@ def _measured_under_corruption(data: StudyData, key: str, **options: Any) -> Mea
     return measured.with_corruptions(data.corrupted_pair(key))
 
 
+def study_slices(data: StudyData, key: str, *, alpha: float = 0.05) -> Slices:
+    """Return the slices of a variant by the features that the study holds."""
+    features = data.features
+    if features is None:
+        expected = f"those that `tfaudit slices {data.store.directory}` writes"
+        raise InputError("features", "those of other examples", expected)
+    sides = data.baseline, data.populations[key]
+    return slices(*sides, features, facts=data.facts, alpha=alpha)
+
+
 def _under_corruption(data: StudyData, key: str) -> bool:
     return bool(data.conditions) and key in data.corrupted_keys
 
@@ -144,6 +156,10 @@ def _evaluations(data: StudyData, key: str) -> object:
 
 def _added_groups(data: StudyData, _: str) -> object:
     return data.groups_fingerprint
+
+
+def _features(data: StudyData, _: str) -> object:
+    return [data.fingerprints.features, data.groups_fingerprint]
 
 
 _ONE_POPULATION: dict[str, Any] = {
@@ -274,6 +290,14 @@ _ALL = (
         applies=lambda data, key: key != BASELINE and bool(data.group_columns),
         depends_on=_added_groups,
         shown=ATTRIBUTES,
+    ),
+    Audit(
+        name="slices",
+        result=Slices,
+        compute=study_slices,
+        applies=lambda data, key: _measurable(data, key) and data.has_features,
+        depends_on=_features,
+        shown=SLICES,
     ),
     Audit(
         name="trends",

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from tfaudit.analysis.cache import digest
 from tfaudit.runtime.regular_files import open_regular
 from tfaudit.store.parquet import DAMAGED, examples_seal
-from tfaudit.store.store import Store
+from tfaudit.store.store import TABLES, Store
 
 
 @dataclasses.dataclass(eq=False)
@@ -80,6 +80,11 @@ class Fingerprints:
     def classes(self) -> str:
         """Digest of the table of the classes' training data."""
         return digest(self._footer("examples/classes.parquet"))
+
+    @cached_property
+    def features(self) -> str:
+        """Digest of the features of the examples."""
+        return digest(self._footer(TABLES["features"]))
 
     def _member(self, key: str, member: int) -> object:
         record = self.records[key][member]

@@ -15,7 +15,7 @@ from tfaudit.analysis.study_audit import FACTS, StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.gate import MISSING, Verdict
-from tfaudit.audits.gate.limits import Limits, quantity_of
+from tfaudit.audits.gate.limits import MORE_THAN_PREDICTIONS, Limits, quantity_of
 from tfaudit.audits.planning.lossless_model import PLANNED
 from tfaudit.audits.robustness.condition_rates import level_in_words
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
@@ -168,7 +168,7 @@ def _next_command(
     binding = verdict.gravest
     most_images = study_audit.measurements(key).classes.examples.max()
     model = _file(study_audit, BASELINE, data.members[BASELINE][0])
-    searched = dataclasses.replace(limits, corruption_drop_pp=None)  # a search tests none
+    searched = dataclasses.replace(limits, **dict.fromkeys(MORE_THAN_PREDICTIONS))
     if binding.name == MISSING:
         further.append(f"--allow-missing {binding.value:.0f}")
     elif verdict.outcome == FAIL:

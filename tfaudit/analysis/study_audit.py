@@ -162,12 +162,18 @@ class StudyAudit:
             key: next((name for name in names if AUDITS[name].applies(data, key)), None)
             for key in data.compressed_keys
         }
+        slices = AUDITS["slices"] if limits.slice_drop_pp is not None else None
+        sliced = [key for key in measurable if slices and slices.applies(data, key)]
         missing = data.missing(corrupted=corrupted)
 
         def compute() -> StudyVerdict:
-            measured = {
+            measured: dict[str, Any] = {
                 key: self.result(name, key) if name else None for key, name in measurable.items()
             }
+            for key in sliced:
+                found = self.result("slices", key)
+                sides = data.baseline, data.populations[key]
+                measured[key] = measured[key].with_slices(*sides, found)
             verdict = study_verdict(
                 measured, self._descriptions(), limits, baseline=BASELINE, missing=missing
             )
@@ -175,6 +181,7 @@ class StudyAudit:
 
         def inputs() -> object:
             of_measured = [name and self._inputs(name, key) for key, name in measurable.items()]
+            of_measured += [self._inputs("slices", key) for key in sliced]
             return [of_measured, limits.as_dict(), missing, data.examples_are]
 
         verdict = self._cached(

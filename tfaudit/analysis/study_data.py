@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.cache import digest
+from tfaudit.analysis.example_facts import example_facts
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.stored_images import can_be_measured, image_properties, word_for
 from tfaudit.audits.attributes.attributes import MANY
@@ -19,7 +20,7 @@ from tfaudit.errors import InputError, require, require_least, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import parquet
-from tfaudit.store.store import Missing, Store
+from tfaudit.store.store import TABLES, Missing, Store
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
@@ -112,7 +113,10 @@ class StudyData:
     def fingerprint(self) -> str:
         """Digest of everything that the audits depend on."""
         files = self.fingerprints
-        parts = [files.study, files.predictions, files.evaluations, files.classes]
+        parts = [
+            *(files.study, files.predictions, files.evaluations, files.classes),
+            files.features,
+        ]
         options = [self.split, self.alpha, self.permutation_options]
         return digest([parts, *options, self.groups_fingerprint, _table_digest(self.answers)])
 
@@ -269,6 +273,28 @@ class StudyData:
             return ()
         examples = self.store.examples(self.split, groups=False)
         return image_properties(examples["image"], examples["label"].to_numpy())
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the study holds features of the examples."""
+        return self.split == "test" and (self.store.directory / TABLES["features"]).exists()
+
+    @cached_property
+    def features(self) -> np.ndarray | None:
+        """Features of the examples, `(N, D)`; None if the study holds none, or those of other examples."""
+        table = self.store.table("features") if self.has_features else None
+        ids = self.store.examples(self.split, images=False, groups=False)["example"]
+        if table is None or not ids.equals(table.pop("example")):
+            return None
+        return table.to_numpy()
+
+    @property
+    def facts(self) -> pd.DataFrame:
+        """What is known of the examples: groups, and facts told by the stored images or texts."""
+        stored = example_facts(self.store.examples(self.split, groups=False)["image"])
+        people = [] if self.individuals is None else [self.individuals.name]
+        groups = self.groups.drop(columns=[*people, *stored.columns], errors="ignore")
+        return pd.concat([groups.reset_index(drop=True), stored], axis=1)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

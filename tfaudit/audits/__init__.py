@@ -5,7 +5,7 @@ Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`,
 Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`, `forecast` and `forecast_quality`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
-Groups        `groups`, `intersections`, `attributes`, `trends`
+Groups        `groups`, `intersections`, `attributes`, `trends`; `slices` where no group is known
 All variants  `accuracies`, `claims`, `class_counts`, `class_recalls`, `difficulty_levels`
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
 Regression    `class_table`, `factors`, `factors_glm`
@@ -34,6 +34,7 @@ _MODULES = {
     "flips.negative_flips": ("flip_rates", "NegativeFlips"),
     "groups.groups": ("groups", "Groups"),
     "intersections.intersections": ("intersections", "Intersections"),
+    "slices.slices": ("slices", "Slices"),
     "trends.trends": ("trends", "Trends"),
     "attributes.attributes": ("attributes", "Attributes"),
     "prediction_counts.prediction_counts": ("count_predictions", "PredictionCounts"),

@@ -25,6 +25,7 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     report,
     run,
     sign,
+    slices,
     view,
 )
 from tfaudit.cli.console import app, err

@@ -120,13 +120,14 @@ def gate(
     require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
+    slices = limits.slice_drop_pp is not None
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
     if predictions.cluster is not None and labels is None:
         expected = "--labels; data sets have a column `cluster` of groups"
         raise InputError("cluster", predictions.cluster, expected)
     if directory is not None:
         corrupted = limits.corruption_drop_pp is not None
-        candidates = from_study(directory, variant, split, corrupted=corrupted)
+        candidates = from_study(directory, variant, split, corrupted=corrupted, slices=slices)
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
@@ -134,7 +135,7 @@ def gate(
         candidates = from_files(source, baseline, compressed, paired=predictions.paired)
     else:
         images = dataclasses.replace(images, split=split)
-        candidates = from_models(baseline, compressed, str(data), images)
+        candidates = from_models(baseline, compressed, str(data), images, slices=slices)
     _check_sizes(limits, candidates.values())
     verdicts = {
         name: pair.judged(limits, allow_missing=allow_missing, alpha=alpha, looks=looks, look=look)

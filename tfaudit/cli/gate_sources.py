@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfaudit.analysis.audits import study_slices
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Corrupted
+from tfaudit.audits.slices.slices import Slices
+from tfaudit.audits.slices.slices import slices as slices_of
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -31,6 +34,7 @@ class GatedModel:
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
         corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
+        slices: slices of these predictions; None if they were not searched.
         examples_are: word for the examples, such as "rows".
     """
 
@@ -42,6 +46,7 @@ class GatedModel:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     corrupted: Corrupted | None = None
+    slices: Slices | None = None
     examples_are: str = "images"
 
     def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
@@ -56,6 +61,7 @@ class GatedModel:
             needs=device_needs(self.file, limits),
             paired=self.paired,
             corrupted=self.corrupted,
+            slices=self.slices,
             **looks,
         ).with_missing(self.missing, allow_missing)
         verdict = verdict.about(self.examples_are)
@@ -69,11 +75,12 @@ def from_study(
     *,
     population: float = math.inf,
     corrupted: bool = False,
+    slices: bool = False,
 ) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
 
     With `population`, members of this number and above are left out, and are not missed. With `corrupted`, predictions
-    of the test images under the study's corruptions come along, and missing ones are missed.
+    of the test images under the study's corruptions come along, and missing ones are missed; `slices` are searched.
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
@@ -93,6 +100,7 @@ def from_study(
             missing=missing[key],
             notes=store.remarks(split),
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
+            slices=study_slices(data, key) if slices and data.has_features else None,
             examples_are=data.examples_are,
         )
         for key in keys
@@ -139,7 +147,12 @@ def from_files(
 
 
 def from_models(
-    baseline: Sequence[str], compressed: Sequence[str], data: str, options: ImageOptions
+    baseline: Sequence[str],
+    compressed: Sequence[str],
+    data: str,
+    options: ImageOptions,
+    *,
+    slices: bool = False,
 ) -> dict[str, GatedModel]:
     """Return single models, with their predictions on data; raises the errors of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models
@@ -147,7 +160,7 @@ def from_models(
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     paths = [Path(word) for word in compressed]
-    models = predict_models(Path(baseline[0]), paths, data, options)
+    models = predict_models(Path(baseline[0]), paths, data, options, features=slices)
     size = models.sizes["baseline"]
     return {
         name: GatedModel(
@@ -156,6 +169,9 @@ def from_models(
             (size, models.sizes[name]),
             path,
             notes=models.notes,
+            slices=None
+            if models.features is None
+            else slices_of(models.baseline, predictions, models.features),
             examples_are=models.examples_are,
         )
         for (name, predictions), path in zip(models.compressed.items(), paths, strict=True)

@@ -43,6 +43,7 @@ class ModelPredictions:
         thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
         notes: facts that a reader needs to know, one sentence each.
         examples_are: "images", or "examples" of another shape.
+        features: those of the baseline, `(N, D)`; None if they are not wanted.
     """
 
     baseline: Predictions
@@ -51,6 +52,7 @@ class ModelPredictions:
     thumbnails: list[bytes]
     notes: tuple[str, ...]
     examples_are: str
+    features: np.ndarray | None = None
 
 
 def predict_models(
@@ -60,6 +62,7 @@ def predict_models(
     options: ImageOptions,
     *,
     thumbnails: bool = False,
+    features: bool = False,
 ) -> ModelPredictions:
     """Run every model on the same images, which are read batch by batch, once per model.
 
@@ -69,6 +72,7 @@ def predict_models(
         data: name of a data set, a folder of images per class, or an `.npz` file; see `labelled_images`.
         options: how the images are read.
         thumbnails: whether to make thumbnails; by default none are made.
+        features: whether to return features of the baseline.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
@@ -107,6 +111,7 @@ def predict_models(
         pngs,
         tuple(notes),
         "images" if are_images else "examples",
+        models[0].features(images) if features else None,
     )
 
 
@@ -250,6 +255,16 @@ class ModelFile:
                 scores_are=self.options.scores_are,
                 output=self.options.output,
             )
+
+    def features(self, images: LabelledImages) -> np.ndarray:
+        """Return the model's features of images, as `tfaudit.features` does."""
+        from tfaudit.compress.features import features
+
+        batches = map(
+            preprocessing(self.options.preprocess), images.batches(self.options.batch_size)
+        )
+        with errors_naming(self.path):
+            return features(self.model, batches, output=self.options.output)
 
 
 def preprocessing(mode: str) -> Preprocess:

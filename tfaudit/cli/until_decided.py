@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, OUTCOMES
 from tfaudit.cli.console import out
-from tfaudit.errors import require_one_of
+from tfaudit.errors import require, require_one_of
 from tfaudit.stats.multiplicity import sizes_of_looks
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def run_until_decided(
     from tfaudit.cli.gate_sources import from_study
     from tfaudit.store.store import open_store
 
+    drop = limits.slice_drop_pp
+    require(drop is None, "slice_drop_pp", drop, "None: a run stores no features")
     compressed = [variant.key for variant in study.variants]
     for key in variants or ():
         require_one_of("variant", key, compressed)

@@ -647,7 +647,7 @@ PARTS["What lost images become"] = {
     "confusions.images": _count("images", help="Right before, and this class after"),
     "confusions.of_lost": _share("of lost", "Share of the lost images of the class", ".0f"),
 }
-PARTS["Negative flips, shifts, forecast and calibration"] = {
+PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
     "negative_share": _share(
         "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"
     ),
@@ -688,6 +688,21 @@ PARTS["Negative flips, shifts, forecast and calibration"] = {
     ),
     "divergence.verdict": _text(
         "against average", "Whether the probabilities of the class move more than those of all"
+    ),
+    "slice": _count("slice", help="The largest loss on the searched half of the images first"),
+    "description": _text("mostly", "What most of its images have in common"),
+    "slices.examples": _count("images", help="On the half where slices are tested"),
+    "slices.relative_pp": _points(
+        "against average", "Change of the slice minus that of all images, percentage points"
+    ),
+    "slices.relative_p": _p("p against average", help="One-sided, uncorrected"),
+    "slices.relative_p_holm": _p(
+        "p against average, corrected",
+        help=f"One-sided p of no larger loss than average after weighted {_HOLM} over the slices",
+    ),
+    "slices.verdict": _text("against average", "Whether the slice loses more than all images"),
+    "searched_pp": _points(
+        "change where searched", "On the half where the slice was chosen, which overstates losses"
     ),
     "looked_share": _share("images looked at", "Those with the smallest margins first", ".0f"),
     "looked": _count("images"),

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from typing import Any
 
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, MORE_THAN_PREDICTIONS, Limits
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_comparison import RANKS
 from tfaudit.datasets.dataset import Dataset
@@ -55,9 +55,10 @@ class SearchSettings:
         ):
             value = getattr(self, name)
             require(isinstance(value, kind), name, type(value).__name__, expected)
-        drop = self.limits.corruption_drop_pp
-        expected = "None: a search tests no corrupted images; `tfaudit gate` judges a study by it"
-        require(drop is None, "corruption_drop_pp", drop, expected)
+        for name in MORE_THAN_PREDICTIONS:
+            drop = getattr(self.limits, name)
+            expected = "None: a search tests no corrupted images and no slices; `tfaudit gate` judges a study by it"
+            require(drop is None, name, drop, expected)
 
     def ranked(self, model: Any, inputs: Any, *, k: int = RANKS) -> RankedClasses:
         """Predict with a model, as `tfaudit.predict` does.

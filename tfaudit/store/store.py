@@ -7,6 +7,7 @@ DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, pr
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine
+DIR/features.parquet                                          features of the test examples: `tfaudit slices`
 DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.search`
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
@@ -64,6 +65,7 @@ TABLES = {
     "classes": "examples/classes.parquet",
     "costs": "costs.parquet",
     "candidates": "candidates.parquet",
+    "features": "features.parquet",
 }
 
 
@@ -674,8 +676,7 @@ class Store:
         except parquet.DAMAGED:
             state = "a damaged"
         error = file_error(name, f"{state} file, {self.directory / path}")
-        if name == "costs":
-            error = InputError(
-                name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does"
-            )
+        if command := {"costs": "cost", "features": "slices"}.get(name):
+            expected = f"a file that tfaudit wrote; `tfaudit {command} {self.directory}` does"
+            error = InputError(name, error.got, expected)
         raise error

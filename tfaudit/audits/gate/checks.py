@@ -118,14 +118,8 @@ class Checks:
             reason = (
                 "Accuracy under corruption is unknown: there are no predictions under corruption."
             )
-            return Check(
-                name="corruption_drop_pp",
-                limit=limit,
-                value=np.nan,
-                outcome=CANNOT_JUDGE,
-                reason=reason,
-                sentence=f"{reason} A study that names corruptions has them.",
-            )
+            remedy = "A study that names corruptions has them."
+            return _unknown("corruption_drop_pp", limit, reason, remedy)
         row, outcome, alike = _gravest(losses, limit, "corruptions")
         checks = dataclasses.replace(self, measurements=self.measurements.of_corrupted_members())
         subject = f"accuracy in {losses.names[row]}"
@@ -136,6 +130,18 @@ class Checks:
         baseline = f"the baseline itself {moves} from {clean:.1f} to {before:.1f} %"
         where = f"In {losses.names[row]} accuracy is {after:.1f} %; {baseline}."
         return dataclasses.replace(check, sentence=f"{check.sentence} {where} {alike}")
+
+    def slice_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the worst slice: the largest among the slices of the gravest outcome."""
+        losses = self.measurements.slices
+        if losses is None or not losses.names:
+            reason = "Slices are unknown: there are no features, or too few images."
+            remedy = "`tfaudit slices DIR` stores features of a study."
+            return _unknown("slice_drop_pp", limit, reason, remedy)
+        row, outcome, alike = _gravest(losses, limit, "slices")
+        subject = f"accuracy in {losses.names[row]}"
+        check = self._loss("slice_drop_pp", subject, losses, row, limit, outcome)
+        return dataclasses.replace(check, sentence=f"{check.sentence} {alike}")
 
     def class_frame(self) -> pd.DataFrame:
         """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
@@ -311,7 +317,7 @@ class Checks:
             remedy = self._remedy(design, int(losses.examples[row]), of_class=of_class)
             if low > limit:  # by its own interval alone
                 others = len(losses.names) - 1
-                one = "this class" if short else "this corruption"
+                one = "this class" if short else f"this {name.partition('_')[0]}"
                 for_all = (
                     f"; judged alone {one} fails; judged with the other {others} it may be chance"
                 )
@@ -386,6 +392,18 @@ class Checks:
                 f"the bytes of both models' files, because {name} is limited",
             )
         return self.sizes
+
+
+def _unknown(name: str, limit: float, reason: str, remedy: str) -> Check:
+    """Return a check of what was not measured."""
+    return Check(
+        name=name,
+        limit=limit,
+        value=np.nan,
+        outcome=CANNOT_JUDGE,
+        reason=reason,
+        sentence=f"{reason} {remedy}",
+    )
 
 
 def not_above_chance(accuracy: float, chance: Estimate, model: str = "The baseline") -> str:

@@ -14,6 +14,7 @@ from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits, quantity_of
 from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure
 from tfaudit.audits.result import Drawing, Result
+from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural
 from tfaudit.predictions import Predictions
@@ -178,6 +179,7 @@ def gate(
     needs: Mapping[str, float] = MappingProxyType({}),
     paired: bool | None = None,
     corrupted: Corrupted | None = None,
+    slices: Slices | None = None,
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
 
@@ -201,6 +203,8 @@ def gate(
     - Drop under corruption: the baseline loses accuracy to a corruption, too, so what counts is the difference between
       the two models under the same corruption at the same severity. The model passes if it passes under each, and
       fails only by the interval that holds for all of them at once (Bonferroni).
+    - Drop of slices: the slices that lose most on half of the images (`tfaudit.slices`), on the other half, by the same
+      rule.
     - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
       members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
@@ -226,6 +230,7 @@ def gate(
         corrupted: predictions of both under corruption, two mappings by corruption and severity as for
             `tfaudit.robustness`, the baseline's first. They are read only if `corruption_drop_pp` is limited; without
             them, that limit cannot be judged.
+        slices: what `tfaudit.slices` found for both; without it, a limit `slice_drop_pp` cannot be judged.
 
     Raises:
         InputError: different examples, one model against a population, a limit of size without sizes, a level outside
@@ -245,6 +250,8 @@ def gate(
     measured = measure(baseline, compressed, paired=paired, alpha=level)
     if corrupted is not None and limits.corruption_drop_pp is not None:
         measured = measured.with_corruptions(corrupted, paired=paired)
+    if slices is not None:
+        measured = measured.with_slices(baseline, compressed, slices, paired=paired)
     verdict = judge(measured, limits, sizes, needs)
     if looks == 1:
         return verdict

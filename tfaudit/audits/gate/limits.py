@@ -76,9 +76,9 @@ class Limits:
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
     members. A class is harmed if it lost recall, after Holm's correction over the classes; `share_beyond` limits how
     many classes lose more than `worst_class_drop_pp` (5 points if that is not set), whichever they are;
-    `corruption_drop_pp` holds for every corruption at every severity; `intensification` is the slope of recall
-    distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the compressed model: nothing is judged if the
-    baseline is less accurate.
+    `corruption_drop_pp` holds for every corruption at every severity; `slice_drop_pp` for every slice (`slices`);
+    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
+    compressed model: nothing is judged if the baseline is less accurate.
 
     Raises:
         InputError: a value that is not a number in the allowed range.
@@ -106,6 +106,11 @@ class Limits:
     corruption_drop_pp: float | None = _limit(
         "Drop of accuracy under any corruption, against the baseline under the same corruption, percentage points.",
         "drop under corruption",
+        _POINTS,
+    )
+    slice_drop_pp: float | None = _limit(
+        "Drop of accuracy of any slice that is found by features of the baseline, percentage points.",
+        "drop of worst slice",
         _POINTS,
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
@@ -257,6 +262,9 @@ NPU = frozenset({"sram_kb", "flash_kb"})
 
 DEVICE = NPU | {"latency_ms"}
 """Limits on what a file takes on a device, which is measured if it is limited."""
+
+MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "slice_drop_pp")
+"""Limits that need corrupted images, or features; a search for a file has neither."""
 
 OF_FILE = ("size_bytes", "size_ratio", *sorted(DEVICE))
 """Limits on the file itself, whatever it predicts."""

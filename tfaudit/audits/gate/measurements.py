@@ -24,6 +24,7 @@ from tfaudit.audits.robustness.condition_rates import (
     level_in_words,
     matched_conditions,
 )
+from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -111,6 +112,15 @@ class Losses:
             p = dataclasses.replace(self.change, value=self.change.value + points / 100).p()
         return np.where(self.loss < points, np.nan_to_num(p, nan=1.0), 1.0)
 
+    def head(self, count: int) -> Losses:
+        """Return the first entries alone."""
+        rows: dict[str, Any] = {
+            name: value[:count]
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray | tuple)
+        }
+        return dataclasses.replace(self, change=None, **rows)
+
     @classmethod
     def joined(cls, parts: Sequence[Losses]) -> Losses:
         """Return losses of one entry each as losses of many, whose variances borrow nothing from each other."""
@@ -164,6 +174,7 @@ class Measurements:
         corruptions: loss of accuracy under every corruption at every severity, which take the place of classes; None
             if no model was evaluated under corruption.
         corrupted_members: the fewest members of both populations that a corruption was evaluated with.
+        slices: loss of accuracy of every slice on the images that were not searched; None without features.
     """
 
     members: tuple[int, int]
@@ -185,6 +196,7 @@ class Measurements:
     corrected: Measurements | None = None
     corruptions: Losses | None = None
     corrupted_members: tuple[int, int] = (0, 0)
+    slices: Losses | None = None
 
     @property
     def single(self) -> bool:
@@ -229,6 +241,37 @@ class Measurements:
             for own, losses in zip(measured, parts, strict=True)
         ]
         return known[0] if len(known) == 1 else dataclasses.replace(known[0], corrected=known[1])
+
+    def with_slices(
+        self,
+        baseline: Predictions,
+        compressed: Predictions,
+        found: Slices,
+        *,
+        paired: bool | None = None,
+    ) -> Measurements:
+        """Return these measurements, and the `corrected` ones, with the losses of slices.
+
+        Args:
+            baseline: as for `measure`.
+            compressed: as for `measure`.
+            found: slices of these predictions.
+            paired: as for `measure`.
+        """
+        names = [
+            f"slice {row['slice']} ({row['description']})"
+            for row in found.frame().to_dict("records")
+        ]
+        count = len(names)
+        others = count + np.where(found.tested, baseline.labels, baseline.num_classes)
+        groups = np.where(found.groups > 0, found.groups - 1, others)
+        every = (*names, *baseline.class_names, "searched")
+        comparison = Comparison(baseline, compressed, paired, self.alpha)
+        losses = _losses_of(comparison, groups, every, at_once=max(count, 1)).head(count)
+        corrected = self.corrected
+        if corrected is not None:
+            corrected = corrected.with_slices(baseline, compressed, found, paired=paired)
+        return dataclasses.replace(self, slices=losses, corrected=corrected)
 
     def decides(self, losses: Losses, row: int, limit: float) -> SampleSize | None:
         """Return the design that would decide whether a loss is above or below the limit, if the measured loss is true.

@@ -117,7 +117,7 @@ def decisions(
     probabilities = _known_kind(forward)
     outputs = 0
     blocks = []
-    for scores in _scores(forward, images, batch_size):
+    for scores in scores_of(forward, images, batch_size):
         outputs = scores.shape[1]
         if probabilities is None:
             probabilities = bool(scores.min() >= 0 and scores.max() <= 1)
@@ -151,7 +151,7 @@ def _ranked(
 ) -> RankedClasses:
     require_least(1, k=k)
     allowed = None if classes is None else _allowed(classes)
-    blocks = _scores(forward, images, batch_size, check_range=check_range)
+    blocks = scores_of(forward, images, batch_size, check_range=check_range)
     first = next(blocks, None)
     if first is None:
         raise InputError("images", "no images", "one image or more")
@@ -170,9 +170,10 @@ def _ranked(
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities, ranked.ties)
 
 
-def _scores(
+def scores_of(
     forward: Any, images: Any, batch_size: int, *, check_range: bool = True
 ) -> Iterator[np.ndarray]:
+    """Yield the outputs of a model for each batch of images, `(B, outputs)`; errors are those of `predict`."""
     batches = input_batches(images, batch_size)
     if check_range and hasattr(forward, "check_range"):
         batches = _in_range(forward, batches)

@@ -29,6 +29,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "model_pair",
         "groups",
         "intersections",
+        "slices",
         "divergence",
         "distortion",
         "class_recalls",
