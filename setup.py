@@ -17,6 +17,7 @@ from setuptools.command.sdist import sdist
 HERE = Path(__file__).parent
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text())
 HOME = PROJECT["tool"]["tfaudit"]["home"]
+(VERSION,) = re.findall(r'^__version__ = "(.+)"$', (HERE / "tfaudit/__init__.py").read_text(), re.M)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)([^)]*)\)")
 FIRST_DATE = 315532800  # 1980, before which wheels have no dates
 
@@ -79,9 +80,7 @@ if __name__ == "__main__":
             "tfaudit.app": ["*.svg", "*.html", "*.js"],
         },
         project_urls=urls(HOME),
-        long_description=long_description(
-            (HERE / "README.md").read_text(), HOME, PROJECT["project"]["version"]
-        ),
+        long_description=long_description((HERE / "README.md").read_text(), HOME, VERSION),
         long_description_content_type="text/markdown",
         cmdclass={"sdist": ReproducibleSdist},
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 import tfaudit
@@ -135,6 +136,12 @@ def test_the_package_the_command_and_an_index_say_the_same():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert tfaudit.__doc__.startswith(f"{project['description']}\n")
     assert console.app.info.help == project["description"]
+
+
+def test_what_cites_or_uses_the_package_names_its_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+    (used,) = re.findall(r"uses: OWNER/tfaudit@v(.+)", (ROOT / "docs/shipping.md").read_text())
+    assert cited == used == SETUP["VERSION"] == tfaudit.__version__
 
 
 @pytest.mark.slow
