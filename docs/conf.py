@@ -76,6 +76,10 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
+if HOME:
+    install = f'%pip install -q "tfaudit[all] @ git+{HOME}"'
+    sphinx_gallery_conf["first_notebook_cell"] = install
+
 SOURCE = re.compile(r"^- \*\*\[(\w+)\]\*\*", flags=re.MULTILINE)
 KEYS = SOURCE.findall((HERE / "references.md").read_text())
 
@@ -141,6 +145,7 @@ def _complete_page(app, page, template, context, tree):
         context["metatags"] = context.get("metatags", "") + tag
     if page.startswith(("generated/", "gallery/")):
         context["page_source_suffix"] = ""
+        context["body"] += generated_pages.colab_link(HOME, context["body"])
 
 
 def setup(app):

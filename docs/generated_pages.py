@@ -167,5 +167,14 @@ def name_page(space: str, name: str) -> str:
     return "\n".join([*lines, ""])
 
 
+def colab_link(home: str, body: str) -> str:
+    """Return a link that opens the notebook of a page in Colab, which reads repositories of GitHub; else nothing."""
+    notebook = re.search(r"_downloads/\w+/\w+\.ipynb", body)
+    if not notebook or not home.startswith("https://github.com/"):
+        return ""
+    address = home.replace("github.com", "colab.research.google.com/github", 1)
+    return f'<p><a href="{address}/blob/gh-pages/{notebook[0]}">Open in Colab</a></p>'
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")

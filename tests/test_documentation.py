@@ -65,6 +65,17 @@ def test_the_documentation_is_built_without_warnings_and_loads_nothing_from_else
         assert list((tmp_path / "_images").glob(f"sphx_glr_{name}_*.png")), name
 
 
+def test_notebooks_lead_to_colab_once_the_project_is_on_github():
+    body = '<a href="../_downloads/12ab/1_a_name.ipynb">notebook</a>'
+    link = module("generated_pages").colab_link
+    address = (
+        "https://colab.research.google.com/github/o/n/blob/gh-pages/_downloads/12ab/1_a_name.ipynb"
+    )
+    assert link("https://github.com/o/n", body) == f'<p><a href="{address}">Open in Colab</a></p>'
+    assert link("", body) == link("https://example.org/o/n", body) == ""
+    assert link("https://github.com/o/n", "no notebook") == ""
+
+
 def test_broken_links_missing_anchors_and_foreign_files_are_found(tmp_path):
     (tmp_path / "a.html").write_text(
         '<a href="b.html#here">1</a><a href="b.html#gone">2</a><a href="c.html">3</a><a href="https://x.org">4</a>'
