@@ -27,6 +27,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import quantization_
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.remedies import MemberRemedies
@@ -46,7 +47,8 @@ REMEDY_SHARE = 0.1
 """Share of the training data on which a remedy measures losses of classes, if the training holds out no data."""
 
 SENSITIVITY_EXAMPLES = 1000
-"""Number of examples of the selection part on which the cost of layers is measured."""
+SENSITIVITY_VALUES = 20_000_000
+"""Most examples of the selection part, and about most numbers in them, on which the cost of layers is measured."""
 
 MOST_ADDED = 0.5
 """Most that a layer in float may add to the int8 file, as a share of its bytes."""
@@ -184,7 +186,10 @@ class CandidateMaker:
             return measured
         model = self._source.model
         settings = self._settings
-        data = some_of_every_class(self._parts.selection, SENSITIVITY_EXAMPLES, settings.seed)
+        selection = self._parts.selection
+        size = sum(values[:1].size for _, values in leaves(selection.held))
+        most = min(SENSITIVITY_EXAMPLES, max(1, SENSITIVITY_VALUES // size))
+        data = some_of_every_class(selection, most, settings.seed)
         names = kernel_layers(model)
         check = self._check("was measured layer by layer")
         layered = LayeredFiles(
