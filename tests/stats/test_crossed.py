@@ -32,27 +32,45 @@ def test_parts_are_unbiased_and_their_errors_cover():
         variance_sources(outcomes(rng, levels, images, deviations, classes=10), FACTORS)
         for _ in range(60)
     ]
-    truth = np.array([1, 0.25, 0, 9 / 40, 4 / 40])
-    variances = np.array([split["variance"] for split in splits])
-    error = variances.std(0) / np.sqrt(len(splits))
-    assert np.all(np.abs(variances.mean(0) - truth) < 3.5 * error)
-    shares, errors = (np.array([split[name] for split in splits]) for name in ("share", "error"))
-    covered = np.abs(shares - truth / truth.sum()) <= 1.96 * errors
-    assert covered.mean(0)[[0, 1]].min() > 0.85
+    own = 4 / 40  # of each cell's images
+    alone, again = np.array([1, 0.25, 0, 9 / 40]), np.array([1, 0.25, 0, 9 / 40]) + own
+    total = alone.sum() + own
+    for name, truth in (("alone", alone), ("again", again)):
+        shares, errors = (np.array([split[n] for split in splits]) for n in (name, f"{name}_error"))
+        variances = shares * np.array(
+            [split["again_variance"] / split["again"] for split in splits]
+        )
+        error = variances.std(0) / np.sqrt(len(splits))
+        assert np.all(np.abs(variances.mean(0) - truth) < 3.5 * error)
+        covered = np.abs(shares - truth / total) <= 1.96 * errors
+        assert covered.mean(0)[[0, 1]].min() > 0.85
 
 
-def test_variances_are_those_of_the_analysis_of_variance():
+def test_what_only_two_factors_explain_together_is_no_part_of_either_alone():
+    cells = np.random.default_rng(2).normal(
+        size=(8, 8, 3, 1)
+    )  # as trainings that chance drives apart
+    cells = cells[:, :, :1] + np.zeros((8, 8, 3, 20))
+    split = variance_sources([cells] * 3, FACTORS)
+    assert np.abs(split["alone"]).max() < 0.15
+    np.testing.assert_allclose(split["again"], [1, 1, 0, 0], atol=0.15)
+
+
+def test_parts_are_those_of_the_analysis_of_variance():
     (made,) = outcomes(np.random.default_rng(1), (5, 4, 3), 1, (1, 0.7, 0.4, 0, 0.5))
     split = variance_sources([np.repeat(made, 20, axis=-1)], FACTORS)
     rows = np.indices(made.shape).reshape(4, -1)
     frame = pd.DataFrame(dict(zip(FACTORS, rows, strict=False)) | {"value": made.ravel()})
     table = anova_lm(ols("value ~ (C(start) + C(order) + C(mask)) ** 2", frame).fit())
     squares = table["sum_sq"] / table["df"]
+    total = split["again_variance"] / split["again"]
     for name, levels in zip(FACTORS, (5, 4, 3), strict=True):
         two = [square for term, square in squares.items() if f"C({name})" in term and ":" in term]
         expected = (squares[f"C({name})"] - sum(two) + squares["Residual"]) / (60 / levels)
-        assert split.loc[name, "variance"] == pytest.approx(expected)
-    assert split.loc["images", "variance"] == pytest.approx(0, abs=1e-12)
+        assert split.loc[name, "alone"] * total[name] == pytest.approx(expected)
+        axis = FACTORS.index(name)
+        again = made.var(axis, ddof=1).mean()  # of this factor, all else fixed
+        assert split.loc[name, "again_variance"] == pytest.approx(again)
 
 
 def test_wrong_designs_are_refused():

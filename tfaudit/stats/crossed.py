@@ -1,4 +1,4 @@
-"""Which source of chance moves an outcome: the split of the variance of a crossed design [Se]."""
+"""What moves an outcome that chance moves: the variance of a crossed design by source [Se]."""
 
 from collections.abc import Sequence
 
@@ -7,29 +7,34 @@ import pandas as pd
 
 from tfaudit.errors import require
 
-IMAGES, TOGETHER = "images", "together"
+IMAGES = "images"
 
 
 def variance_sources(
     outcomes: Sequence[np.ndarray], factors: Sequence[str], *, folds: int = 10
 ) -> pd.DataFrame:
-    """Split the variance of a mean over images into what each factor, and the images, contribute alone.
+    """Split the variance of a mean over images by what is drawn anew.
 
-    Every level of a factor is combined with every level of all others. Half the mean squared difference of two cells
-    that share no level is the variance over all factors, on the same images. What two cells lack that share one level
-    is the part of that factor alone. The part of the images is the mean covariance over images of two cells that share
-    no level, divided by their number. All parts are unbiased, so small ones may be negative.
+    Every level of a factor is combined with every level of all others. The total is that of two studies that share
+    nothing: half the mean squared difference of two cells without a common level, which is on the same images, plus the
+    mean covariance over images of two such cells, divided by the number of images.
+
+    - The part *alone*: what the total loses if only this is shared. The parts do not add up to the total, because
+      factors also act together: the same initial weights end elsewhere with another order of the data.
+    - The part *again*: the variance if only this is drawn anew, and all else is shared.
+
+    Both are unbiased, so small parts may be negative.
 
     Args:
         outcomes: per class, `(L1, ..., Lk, N)` numbers of each cell and image; variances are means over classes. N may
             differ between classes.
-        factors: the k names of the axes, none of them "images" or "together".
+        factors: the k names of the axes, none of them "images".
         folds: parts of the images that are left out in turn for the standard error.
 
     Returns:
-        A row per factor, for "images", and for "together", the remainder that only several factors explain. Columns:
-        `variance`, the square of the outcomes' unit; `share` of their sum; `error`, the standard error of the share by
-        leaving out each level of each factor, and each fold of the images, in turn.
+        A row per factor and one for "images", with the shares of the total `alone` and `again`, their standard errors
+        `alone_error` and `again_error`, by leaving out each level of each factor, and each fold of the images, in turn,
+        and `again_variance`, in the squared unit of the outcomes.
 
     Raises:
         InputError: a factor has fewer than three levels, a fold fewer than two images, or axes and names do not match.
@@ -37,8 +42,8 @@ def variance_sources(
     Example:
         >>> start, order = np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 2.0])
         >>> outcomes = np.broadcast_to((start[:, None] + order)[..., None], (3, 3, 20))
-        >>> variance_sources([outcomes], ["start", "order"])["share"].round(2).to_dict()
-        {'start': 0.8, 'order': 0.2, 'images': 0.0, 'together': 0.0}
+        >>> variance_sources([outcomes], ["start", "order"])[["alone", "again"]].round(2).to_numpy().tolist()
+        [[0.8, 0.8], [0.2, 0.2], [0.0, 0.0]]
     """
     outcomes = [np.asarray(each, float) for each in outcomes]
     for each in outcomes:
@@ -50,48 +55,44 @@ def variance_sources(
             each.shape,
             f"three levels or more of each of {', '.join(factors)}, and {2 * folds} images or more",
         )
-    variances = _variances(outcomes)
+    shares, total = _shares(outcomes)
     left_out = [
-        [_variances([np.delete(each, level, axis) for each in outcomes]) for level in range(levels)]
+        [[np.delete(each, level, axis) for each in outcomes] for level in range(levels)]
         for axis, levels in enumerate(outcomes[0].shape[:-1])
     ]
     fold = [np.arange(each.shape[-1]) % folds for each in outcomes]
     left_out.append(
         [
-            _variances([each[..., f != one] for each, f in zip(outcomes, fold, strict=True)])
+            [each[..., f != one] for each, f in zip(outcomes, fold, strict=True)]
             for one in range(folds)
         ]
     )
-    return pd.DataFrame(
-        {
-            "variance": variances,
-            "share": variances / variances.sum(),
-            "error": np.sqrt(sum(_jackknife(np.array(each)) for each in left_out)),
-        },
-        index=pd.Index([*factors, IMAGES, TOGETHER], name="source"),
-    )
+    errors = np.sqrt(sum(_jackknife([_shares(each)[0] for each in some]) for some in left_out))
+    columns = {"alone": shares[0], "alone_error": errors[0], "again": shares[1]}
+    columns |= {"again_error": errors[1], "again_variance": total * shares[1]}
+    return pd.DataFrame(columns, index=pd.Index([*factors, IMAGES], name="source"))
 
 
-def _variances(outcomes: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the variances of the factors, the images, and several factors together; means over classes."""
+def _shares(outcomes: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Return the shares alone and again `(2, k + 1)` of the total variance, and the total; means over classes."""
     shape = outcomes[0].shape[:-1]
     levels = np.indices(shape).reshape(len(shape), -1)
     same = levels[:, :, None] == levels[:, None]  # factor, cell, cell
-    none = ~same.any(0)
-    distance, covariance = np.zeros(none.shape), 0.0
+    none, shared = ~same.any(0), same.sum(0)
+    distance, covariance = np.zeros(none.shape), np.zeros(none.shape)
     for each in outcomes:
-        cells = each.reshape(none.shape[0], -1)
+        cells = each.reshape(len(none), -1)
         means, images = cells.mean(1), cells.shape[1]
         distance += (means[:, None] - means) ** 2 / 2 / len(outcomes)
         spread = cells - means[:, None]
-        products = spread @ spread.T
-        covariance += products[none].mean() / (images - 1) / images / len(outcomes)
-    total = distance[none].mean()
-    alone = [total - distance[same[f] & (same.sum(0) == 1)].mean() for f in range(len(shape))]
-    return np.array([*alone, covariance, total - sum(alone)])
+        covariance += spread @ spread.T / (images - 1) / images / len(outcomes)
+    models, sampled = distance[none].mean(), covariance[none].mean()
+    alone = [models - distance[one & (shared == 1)].mean() for one in same]
+    again = [distance[~one & (shared == len(shape) - 1)].mean() for one in same]
+    parts = np.array([[*alone, sampled], [*again, np.diag(covariance).mean()]])
+    return parts / (models + sampled), float(models + sampled)
 
 
-def _jackknife(variances: np.ndarray) -> np.ndarray:
-    """Return the jackknife variance of the shares, of variances `(L, parts)` with one level left out each."""
-    shares = variances / variances.sum(1, keepdims=True)
-    return (len(shares) - 1) * shares.var(0)
+def _jackknife(shares: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the jackknife variance of shares, one level left out each."""
+    return (len(shares) - 1) * np.var(shares, axis=0)
