@@ -38,7 +38,7 @@ def compare(
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
-    from tfaudit.audits.classes.classes import corrected_together
+    from tfaudit.audits.classes.classes import class_order_notes, corrected_together
     from tfaudit.audits.gate.checks import not_above_chance
     from tfaudit.audits.gate.measurements import accuracy_by_chance
     from tfaudit.audits.model_pair.model_pair import compare as compare_pair
@@ -60,7 +60,7 @@ def compare(
         if broken := not_above_chance(float(predictions.accuracy()[0]), chance, title):
             out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
-    notes = [*models.notes, *([] if twins else [unknown])]
+    notes = [*class_order_notes(models.baseline), *models.notes, *([] if twins else [unknown])]
     noun = models.examples_are
     out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins, noun=noun))
     if csv:

@@ -13,6 +13,7 @@ from scipy import special
 
 from tfaudit.audits.classes.classes import (
     NEAR_ZERO,
+    class_order_notes,
     collapsed_classes,
     empty_class_notes,
     small_class_notes,
@@ -524,6 +525,7 @@ def measure(
         notes=(
             *ties.sentences(),
             *comparison.notes,
+            *class_order_notes(baseline),
             *empty_class_notes(baseline.class_names, classes.examples),
             *(small_class_notes(classes.examples, alpha) if exact else ()),
         ),
