@@ -60,6 +60,10 @@ POINTS = (
 )
 ALL = "Every compressed variant beside the others; what is claimed is corrected for all variants together."
 GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
+SLICES = (
+    "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
+    "the other."
+)
 FLIPS = (
     "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
@@ -114,6 +118,7 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
                 "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
             ),
             "intersections": _audit_page("intersections"),
+            "slices": ViewerPage("slices", "Slices", ("slices",), definition=SLICES),
         },
         "Why": {
             "corruptions": ViewerPage(

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.stored_images import is_picture, pixels_of, word_for
@@ -19,22 +18,21 @@ def example_facts(stored: Iterable[bytes]) -> pd.DataFrame:
         stored: what a study stores of the examples, as `Store.images` returns it.
 
     Returns:
-        A row per example; no columns if nothing is stored.
+        A row per example. There are no columns unless all examples are stored: those of a small copy of a study are
+        the changed ones, which their facts would give away.
 
     Example:
         >>> example_facts([b"age: 3\nsex: f", b"age: 5\nsex: m"]).columns.tolist()
         ['age', 'sex']
     """
     contents = list(stored)
-    first = next(filter(None, contents), b"")
-    if not first:
+    if not all(contents):
         return pd.DataFrame(index=range(len(contents)))
-    if is_picture(first):
-        pixels = (pixels_of(content) if content else np.array([np.nan]) for content in contents)
-        measured = [(values.mean(), values.std()) for values in pixels]
+    if is_picture(contents[0]):
+        measured = [(pixels.mean(), pixels.std()) for pixels in map(pixels_of, contents)]
         return pd.DataFrame(measured, columns=["brightness", "contrast"])
     texts = [content.decode("utf-8", "replace") for content in contents]
-    if word_for(first) == "texts":
+    if word_for(contents[0]) == "texts":
         return _words(texts)
     rows = (dict(line.split(": ", 1) for line in text.splitlines()) for text in texts)
     return pd.DataFrame(rows).apply(_numbers)

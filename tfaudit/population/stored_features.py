@@ -5,10 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from tfaudit.audits.slices.slices import require_features
-from tfaudit.compress.features import features
 from tfaudit.errors import InputError
-from tfaudit.population.stored_examples import load_test
-from tfaudit.population.stored_models import StoredModels
 from tfaudit.store.store import Store
 
 
@@ -18,6 +15,10 @@ def dense_features(store: Store) -> np.ndarray:
     Raises:
         InputError: no data, no model, or other test examples than the study holds.
     """
+    from tfaudit.compress.features import features
+    from tfaudit.population.stored_examples import load_test
+    from tfaudit.population.stored_models import StoredModels
+
     if store.imported is not None:
         raise InputError("features", "none", "--features FILE, because the study holds no models")
     test = load_test(store.study)

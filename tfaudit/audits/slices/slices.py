@@ -25,8 +25,8 @@ from tfaudit.stats.two_way import LEAST_IMAGES, GroupChanges, group_changes
 TESTED = 5
 """Number of slices that are tested: those that lose most on the half of the images where slices are searched."""
 
-SHARES = (0.04, 0.02, 0.01)
-"""Mean shares of the images in a cluster, from coarse to fine."""
+SHARES = (0.03, 0.02, 0.02)
+"""Mean share of the images in a cluster, of each clustering: those of one size begin at other images."""
 
 COMPONENTS = 20
 """Number of principal components of the features that are clustered."""
@@ -110,11 +110,12 @@ def slices(
     """Search slices of the images that lose more accuracy than others, and test them on images not used in the search.
 
     The images are split in two halves, stratified by class; clusters of images stay together. On one half, features,
-    less the means of the classes, are clustered over all images and within each class, coarsely and finely; values of
-    the `facts`, alone and within classes, are candidates, too. The `TESTED` that surely lose most are slices.
-    On the other half an image belongs to the cluster with the nearest centre, and the loss of each slice is compared
-    with that of all images, over images and members [C], one-sided, corrected after Holm with half the level for the
-    first slice, a quarter for the second and so on [H]. Only these are claims.
+    less the means of the classes, are clustered over all images and within each class, several times; classes and
+    values of the `facts`, alone and within classes, are candidates, too. Slices are the `TESTED` candidates whose loss,
+    less `CERTAINTY` standard errors, is largest, beyond what their classes lose as surely. On the other half an image
+    belongs to the cluster with the nearest centre, and the loss of each slice is compared with that of all images, over
+    images and members [C], one-sided, corrected after Holm with half the level for the first slice, a quarter for the
+    second and so on [H]. Only these are claims.
 
     Args:
         baseline: the uncompressed model or population.
@@ -200,12 +201,17 @@ def _found(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, list[str]]:
     """Return the slice of each image, `(N,)` integers from 1, 0 for none, and the descriptions of the slices."""
+    labels = comparison.baseline.labels
     candidates: list[tuple[float, np.ndarray, str]] = []
-    for groups, names in _partitions(comparison, points, known, searched, rng):
+    expected = np.zeros(len(labels))
+    for groups, names in _partitions(points, known, searched, rng):
         count = int(groups.max()) + 1
         relative = _changes(comparison, groups, count, searched).relative
         sizes = np.bincount(groups[searched], minlength=count)
-        loss = -relative.value - CERTAINTY * relative.error
+        sure = -relative.value - CERTAINTY * relative.error
+        loss = sure - ratio(np.bincount(groups[searched], expected[searched], count), sizes)
+        if groups is labels:
+            expected = np.maximum(np.nan_to_num(sure), 0)[labels]
         candidates += [
             (loss[group], groups == group, names[group] if names else "")
             for group in np.flatnonzero((sizes >= LEAST_IMAGES) & np.isfinite(loss))
@@ -224,25 +230,24 @@ def _found(
 
 
 def _partitions(
-    comparison: Comparison,
     points: np.ndarray,
     known: dict[str, tuple[np.ndarray, tuple[str, ...]]],
     searched: np.ndarray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, list[str]]]:
-    """Yield groups of the images, `(N,)` integers each, with their names; clusters have none."""
-    labels = comparison.baseline.labels
+    """Yield groups of the images, `(N,)` integers each, with their names; the classes first, clusters without names."""
+    labels, class_names = known["class"]
+    yield labels, [f"class {name}" for name in class_names]
     shown = _components(points, labels, searched)
     for within in (np.zeros_like(labels), labels):
         for share in SHARES:
             yield _clusters(shown, within, searched, share, rng), []
-    of_class, class_names = known["class"]
     for fact, (codes, names) in known.items():
         if fact in ("class", "prediction"):
             continue
         yield codes, [f"{fact} {name}" for name in names]
         pairs = [f"class {one}, {fact} {name}" for one in class_names for name in names]
-        yield of_class * len(names) + codes, pairs
+        yield labels * len(names) + codes, pairs
 
 
 def _components(points: np.ndarray, labels: np.ndarray, searched: np.ndarray) -> np.ndarray:
@@ -300,7 +305,7 @@ def _table(
         "slice": np.arange(1, count + classes + 1),
         "examples": changes.examples,
         "accuracy_before": before,
-        "accuracy_after": before + change.value,
+        "accuracy_after": (before + change.value).round(12),
         **in_points("change", change.value, low, high),
         "relative_pp": 100 * relative.value,
         "searched_pp": 100 * searched.absolute.value,
