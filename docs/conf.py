@@ -55,7 +55,6 @@ default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
-maximum_signature_line_length = 80
 autosummary_generate = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

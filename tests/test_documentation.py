@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tfaudit
+from tests.builders.accessibility import violations
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.limits import QUANTITIES
 from tfaudit.outlets.columns import COLUMNS, PARTS
@@ -35,34 +36,49 @@ def test_the_script_of_the_pictures_imports_what_exists():
     assert (pictures["PICTURES"] / "report.png").is_file()
 
 
-@pytest.mark.slow
-def test_the_documentation_is_built_without_warnings_and_loads_nothing_from_elsewhere(
-    warm_python, tmp_path, tmp_path_factory
-):
+@pytest.fixture(scope="module")
+def site(warm_python, tmp_path_factory):
+    """The folder of the built site; a warning, a broken link or a file from elsewhere would be an error."""
+    folder = tmp_path_factory.mktemp("site")
     python = tmp_path_factory.mktemp("bin") / "python"
     python.write_text(f'#!/bin/sh\nexec {shlex.join(warm_python)} "$@"\n')
     python.chmod(0o755)
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        [DOCS / "build", tmp_path], env=environment, capture_output=True, text=True, check=False
+        [DOCS / "build", folder], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    pages = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.html")}
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_what_the_code_has(site):
+    pages = {str(path.relative_to(site)): path.read_text() for path in site.rglob("*.html")}
     assert 'href="references.html#source-f"' in pages["statistics.html"]
     assert "<math" in pages["statistics.html"]
     name = pages["generated/tfaudit.class_impact.html"]
     assert 'id="tfaudit.class_impact"' in name
     assert 'href="../references.html#source-f"' in name
     assert '<meta name="description" content="Estimate what compression does' in name
-    assert all(
-        len(text) < 1e5 for page, text in pages.items() if page.startswith("generated/tfaudit")
-    )
     question, command = "whom does that hurt?", ".venv/bin/tfaudit run digits"
     assert all(text in pages["index.html"] for text in (question, command, tfaudit.__version__))
     examples = sorted(path.stem for path in (DOCS / "gallery_examples").glob("*.py"))
     assert examples
     for name in examples:
-        assert list((tmp_path / "_images").glob(f"sphx_glr_{name}_*.png")), name
+        assert list((site / "_images").glob(f"sphx_glr_{name}_*.png")), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", ["index", "shipping", "reproduced_papers", "generated/tfaudit.Pruning"]
+)
+def test_axe_finds_nothing_on_a_page_on_a_desk_or_a_phone(browser, site, page):
+    for width, scheme in ((1400, "light"), (400, "dark")):
+        opened = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        opened.goto((site / f"{page}.html").as_uri())
+        assert violations(opened) == {}
+        assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        opened.close()
 
 
 def test_notebooks_lead_to_colab_once_the_project_is_on_github():
