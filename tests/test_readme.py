@@ -111,6 +111,13 @@ def test_the_page_on_predictions_runs(names):
     assert 0.5 < (names["member"].coef_ == 0).mean() < 0.9
 
 
+@pytest.mark.parametrize("names", ["slices"], indirect=True)
+def test_the_page_on_slices_runs(names):
+    first = names["found"].frame().iloc[0]
+    assert first["verdict"] == "worse than average"
+    assert names["night"][names["found"].slice_of == 1].mean() > 0.9
+
+
 @pytest.mark.parametrize("names", ["forecast"], indirect=True)
 def test_the_page_on_forecasts_runs(names):
     assert names["verdict"].outcome == "pass"
@@ -160,7 +167,7 @@ def test_commands_of_the_documentation_are_understood():
 
 def test_every_page_with_python_is_run_by_a_test():
     """Outlets and other compressors have tests of their own."""
-    run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast"}
+    run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast", "slices"}
     run |= {"studies", "own_study", "recipe_notes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",

@@ -29,6 +29,10 @@ G C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger. On Calibration of Modern Neural N
 Ku A. Kumar, P. Liang, T. Ma. Verified Uncertainty Calibration. NeurIPS 2019.
 KL S. Kullback, R. A. Leibler. On Information and Sufficiency. Annals of Mathematical Statistics 22, 1951.
 Du A. Dutta, S. Krishnan, N. Kwatra, R. Ramjee. Accuracy is Not All You Need. NeurIPS 2024.
+Do S. Eyuboglu, M. Varma, K. Saab, J.-B. Delbrouck, C. Lee-Messer, J. Dunnmon, J. Zou, C. Re. Domino: Discovering \
+Systematic Errors with Cross-Modal Embeddings. ICLR 2022.
+Sp G. d'Eon, J. d'Eon, J. R. Wright, K. Leyton-Brown. The Spotlight: A General Method for Discovering Systematic \
+Errors in Deep Learning Models. FAccT 2022.
 De E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson. Comparing the Areas under Two or More Correlated Receiver \
 Operating Characteristic Curves: A Nonparametric Approach. Biometrics 44, 1988.
 Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Positive-Congruent Training: Towards \
