@@ -49,6 +49,7 @@ PARAMETERS = frozenset(
         "attribute",
         "order",
         "page",  # page Images
+        "slice",
         "corruptions",
         "panels",
         "cells",

@@ -30,6 +30,7 @@ from tfaudit.cli import main
 from tfaudit.outlets.gate_tables import first_screen
 from tfaudit.outlets.html import report_html
 from tfaudit.outlets.markdown import study_markdown
+from tfaudit.population.stored_features import save_features
 
 MARKS = {"FAIL": "fail", "pass": "pass", "PASS": "pass", "CANNOT JUDGE": "cannot judge"}
 NUMBER = r"[+−]?[\d.]+"
@@ -154,6 +155,7 @@ def drawn_limits(rng, store):
         "share_beyond": rng.uniform(0, 0.5),
         "harmed_share": rng.uniform(0, 0.5),
         "corruption_drop_pp": rng.uniform(0, 20),
+        "slice_drop_pp": rng.uniform(1, 60),
         "flips": rng.uniform(0, 0.3),
         "negative_flips": rng.uniform(0, 0.2),
         "intensification": rng.uniform(1, 2),
@@ -165,6 +167,8 @@ def drawn_limits(rng, store):
     }
     assert set(drawn) == set(QUANTITIES)
     unknown = {*DEVICE} if store.study.conditions else {*DEVICE, "corruption_drop_pp"}
+    if store.table("features") is None:
+        unknown.add("slice_drop_pp")
     if store.record("dense", 0).get("bytes") is None:
         unknown |= set(OF_FILE)
     kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]
@@ -382,6 +386,8 @@ def test_no_two_places_disagree_on_simulated_studies(place, tmp_path, studies):
         print("seed", seed)
         store = random_store(tmp_path / str(seed), seed)
         rng = np.random.default_rng([seed, 3])
+        if seed % 2:
+            save_features(store, rng.normal(size=(len(store.examples(images=False)), 3)))
         here = place(store)
         here.agrees(Limits(), in_viewer=True)
         here.agrees(drawn_limits(rng, store), in_viewer=True)

@@ -9,6 +9,7 @@ from tests.builders.pages import begin_rating, unescaped
 from tests.builders.studies import WRITERS
 from tfaudit.app.url_state import PARAMETERS
 from tfaudit.audits.gate.limits import FLAGS
+from tfaudit.population.stored_features import save_features
 
 IMAGE = {"variant", "image"}
 PLACES = {
@@ -40,6 +41,7 @@ PLACES = {
     },
     "levels": {"image", "across"},
     "groups": {*IMAGE, "by", "groups"},
+    "slices": {*IMAGE, "slice", "page"},
     "groups?groups=Images": {"property"},
     "compare": {*IMAGE, "before", "after", "kind", "flips", "class"},
     "label": {"image", "series", "part"},
@@ -58,6 +60,7 @@ def store(tmp_path_factory):
     facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", "night"))
     made = corrupted_study(tmp_path_factory.mktemp("parameters"), groups=facts)
     begin_rating(made)
+    save_features(made, np.random.default_rng(0).normal(size=(len(facts), 3)))
     return made
 
 
