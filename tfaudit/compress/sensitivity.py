@@ -17,7 +17,7 @@ import rich.progress
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import layers_by_name, require_keras_model
-from tfaudit.compress.mixed_precision import class_loss
+from tfaudit.compress.mixed_precision import class_divergence
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.errors import require, require_one_of
 from tfaudit.predictions import Predictions
@@ -73,10 +73,10 @@ class QuantizationSensitivity(Result):
         Columns: `layer`; `operators`, the number of the layer's operators in the file; `bytes` of the file in which
         only this layer is float ("spared") or int8 ("alone"); compared with the float model, `negative_flips`,
         `positive_flips`, `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and
-        `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_loss_pp`, the largest fall of a class's mean
-        probability of the right class; `avoided`, the negative flips of the file without spared layers minus those of
-        this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm` (NaN for
-        "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its output
+        `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_divergence`, the mean divergence of the
+        probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without
+        spared layers minus those of this file, with McNemar's p-value `avoided_p` and its Holm correction
+        `avoided_p_holm` (NaN for "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its output
         (NaN if not measured).
         """
         return self.table.copy()
@@ -260,25 +260,26 @@ class LayeredFiles:
             "operators": len(self._operators[name]) if self._kind == "int8" else np.nan,
             "bytes": len(content),
             **{name: summary[name] for name in COMPARED},
-            "class_loss_pp": class_loss(self._before, after),
+            "class_divergence": class_divergence(self._before, after),
             "changed": summary["flips"],
             "avoided": avoided if mode == "spared" else np.nan,
             "avoided_p": p,
         }
 
     def loss(self, name: str, dtype: str) -> float:
-        """Return the points that the worst class loses by the type of one layer's weights, all others being int8."""
+        """Return how much farther than int8 the type of one layer's weights moves the class that moves most, nats."""
         types = {one: dtype if one == name else "int8" for one in self._layers}
         if dtype == self._kind:
             del types[name]
         after = self._predicted(self._conversions.file(self._kind, layer_types=types))
-        return class_loss(self._eight, after)
+        return class_divergence(self._before, after) - self._of_eight
 
     @functools.cached_property
-    def _eight(self) -> Predictions:
-        """The predictions of the file in which all layers are int8."""
+    def _of_eight(self) -> float:
+        """How far the file in which all layers are int8 moves the class that moves most, nats."""
         types = dict.fromkeys(self._layers, "int8")
-        return self._predicted(self._conversions.file(self._kind, layer_types=types))
+        after = self._predicted(self._conversions.file(self._kind, layer_types=types))
+        return class_divergence(self._before, after)
 
     def rounding_errors(self) -> dict[str, float]:
         """Return the largest rounding error of each layer's operators on the first representative examples."""

@@ -170,7 +170,7 @@ class CandidateMaker:
         return self._layer_by_layer(INT8, figures)
 
     def _costs_of_int4(self) -> dict[str, Any]:
-        """Return rows with the points that the worst class loses by each layer in int4, and in int8."""
+        """Return rows with how far each layer in int4, and in int8, moves the class that moves most."""
 
         def figures(layered: LayeredFiles, layer: str) -> dict[str, float]:
             return {"int4": layered.loss(layer, INT4), "int8": -layered.loss(layer, "float16")}
