@@ -74,10 +74,10 @@ class QuantizationSensitivity(Result):
         only this layer is float ("spared") or int8 ("alone"); compared with the float model, `negative_flips`,
         `positive_flips`, `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and
         `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_divergence`, the mean divergence of the
-        probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without
-        spared layers minus those of this file, with McNemar's p-value `avoided_p` and its Holm correction
-        `avoided_p_holm` (NaN for "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its output
-        (NaN if not measured).
+        probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without spared
+        layers minus those of this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm`
+        (NaN for "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its
+        output (NaN if not measured).
         """
         return self.table.copy()
 
