@@ -34,9 +34,8 @@ def copy_of(model):
 
 
 def residual():
-    keras.utils.set_random_seed(
-        0
-    )  # stem and outer would lose the same two channels by chance in 1 of 28 draws
+    # in a quarter of draws, stem and outer lose three of the same channels by chance
+    keras.utils.set_random_seed(1)
     inputs = keras.Input((8, 8, 3))
     stream = keras.layers.Conv2D(8, 3, padding="same", name="stem")(inputs)
     inner = keras.layers.Conv2D(8, 3, padding="same", activation="relu", name="inner")(stream)
