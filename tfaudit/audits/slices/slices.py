@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tfaudit.audits.classes.classes import CANNOT_TELL, WORSE
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
-from tfaudit.audits.slices.descriptions import coded, described
+from tfaudit.audits.slices.descriptions import Known, coded, described
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import group_means
@@ -196,7 +196,7 @@ def _changes(
 def _found(
     comparison: Comparison,
     points: np.ndarray,
-    known: dict[str, tuple[np.ndarray, tuple[str, ...]]],
+    known: Known,
     searched: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, list[str]]:
@@ -231,7 +231,7 @@ def _found(
 
 def _partitions(
     points: np.ndarray,
-    known: dict[str, tuple[np.ndarray, tuple[str, ...]]],
+    known: Known,
     searched: np.ndarray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, list[str]]]:
