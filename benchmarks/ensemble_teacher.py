@@ -101,7 +101,7 @@ def main() -> None:
     found = {name: [] for name in TEACHERS}
     for k in members:
         for name, teacher in zip(TEACHERS, (None, starts[k], ensemble), strict=True):
-            path = options.directory / f"{name}-{k}.keras"
+            path = options.directory / f"{name}-of-{options.members}-{k}.keras"
             model = pruned(path, starts[k], teacher, k, options.epochs, train)
             found[name].append(top1(model))
             print(k, name, f"{100 * (found[name][-1] == test.labels).mean():.2f} %", flush=True)

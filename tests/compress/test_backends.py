@@ -92,7 +92,8 @@ def python_with(library, folder):
     subprocess.run([*uv, "venv", "--python", sys.executable, folder / "own"], check=True)
     [packages] = (folder / "own/lib").glob("python*/site-packages")
     here = [path for path in sys.path if path.endswith("site-packages")]
-    (packages / "here.pth").write_text(f"import site; [site.addsitedir(path) for path in {here}]")
+    lines = [f"import site; site.addsitedir({path!r})" for path in here]
+    (packages / "here.pth").write_text("\n".join(lines))
     install = [*uv, "pip", "install", "--python", folder / "own"]
     subprocess.run([*install, library], check=True)
     return folder / "own/bin/python"
