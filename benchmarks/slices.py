@@ -13,9 +13,9 @@ column `kind`. One of the kinds of 140 to 260 images loses 10 points; all images
 some standard deviation in the logits makes them. Before, a classifier that is trained on the names of the kinds shows
 how well the features tell each from the rest of its class.
 
-The third trains a small network on clothes; FOLDER holds the IDX files, a fifth of all sneakers are negatives. It is
-pruned by magnitude without retraining, and slices are searched. Then the loss is planted in the negatives, as in the
-second.
+The third trains a small network on Fashion-MNIST, whose IDX files are in FOLDER. A fifth of the sneakers are shown as
+negatives. The network is pruned by magnitude without retraining, and slices are searched. Then the loss is planted in
+the negatives, as in the second.
 """
 
 import argparse

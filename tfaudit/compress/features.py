@@ -57,7 +57,7 @@ def features(
 
 
 def _taken(tensor: Any, kernels: set[int]) -> Any:
-    """Return what the last layer with a kernel before a tensor takes; a nested model is called anew."""
+    """Return the input of the last layer with a kernel before a tensor, also inside nested models."""
     operation, sources, index = making_call(tensor)
     if isinstance(operation, keras.Model):
         inner = _taken(operation.outputs[index], kernels)

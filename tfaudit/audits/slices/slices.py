@@ -23,13 +23,13 @@ from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import LEAST_IMAGES, GroupChanges, group_changes
 
 TESTED = 5
-"""Number of slices that are tested: those that lose most on the half of the images where slices are searched."""
+"""Number of slices to test: the largest losses on the half of the images that is searched."""
 
 SHARES = (0.03, 0.02, 0.02)
 """Mean share of the images in a cluster, of each clustering: those of one size begin at other images."""
 
 COMPONENTS = 20
-"""Number of principal components of the features that are clustered."""
+"""Number of principal components to cluster by."""
 
 ALIKE = 0.5
 """Share of a slice's images in slices that lose more, from which on it is not a slice of its own."""
@@ -109,13 +109,15 @@ def slices(
 ) -> Slices:
     """Search slices of the images that lose more accuracy than others, and test them on images not used in the search.
 
-    The images are split in two halves, stratified by class; clusters of images stay together. On one half, features,
-    less the means of the classes, are clustered over all images and within each class, several times; classes and
-    values of the `facts`, alone and within classes, are candidates, too. Slices are the `TESTED` candidates whose loss,
-    less `CERTAINTY` standard errors, is largest, beyond what their classes lose as surely. On the other half an image
-    belongs to the cluster with the nearest centre, and the loss of each slice is compared with that of all images, over
-    images and members [C], one-sided, corrected after Holm with half the level for the first slice, a quarter for the
-    second and so on [H]. Only these are claims.
+    The images are split in two halves, stratified by class; clusters of images stay together.
+
+    - Search: on one half, the mean of its class is subtracted from each feature. The result is clustered several times,
+      over all images and within each class. Classes and values of the `facts`, alone and within classes, are candidates
+      too. A candidate is ranked by its loss minus `CERTAINTY` standard errors, minus the same figure of its classes
+      if that is above 0. The first `TESTED` are slices.
+    - Test: on the other half, an image belongs to the cluster with the nearest centre. The loss of each slice is
+      compared with that of all images, over images and members [C], one-sided. Holm's correction [H] gives half the
+      level to the first slice, a quarter to the second and so on. Only what this test finds is a claim.
 
     Args:
         baseline: the uncompressed model or population.
