@@ -37,11 +37,13 @@ from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.recipes._torch_weights import TORCH_NAMES
 from tfaudit.store.store import Store
 
-RECIPES = {
+_ALL = {
     module.name: importlib.import_module(f"tfaudit.recipes.{module.name}")
     for module in pkgutil.iter_modules(tfaudit.recipes.__path__)
     if not module.name.startswith("_")
 }
+RECIPES = {name: recipe for name, recipe in _ALL.items() if hasattr(recipe, "study")}
+"""Recipes of one study; tests/cli/test_benchmark.py tests the one of several."""
 STATED = re.compile(r"^Cost: ([\d,]+) members, ([\d,]+) steps in all", re.MULTILINE)
 NEW = {
     "imagenet_resnet50",

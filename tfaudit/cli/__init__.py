@@ -11,6 +11,7 @@ from typing import Any
 
 from tfaudit.cli import (  # noqa: F401  # a module registers its command
     audit,
+    benchmark,
     check,
     compare,
     compress,

@@ -29,6 +29,7 @@ class GatedModel:
         compressed: predictions of the compressed one on the same examples.
         sizes: bytes of the two model files, means over members, NaN where a study does not know them; None for
             predictions.
+        gzipped: the same of the gzipped files; None where only those on disk are known.
         file: file of the compressed model; None for predictions and studies.
         paired: whether compressed members are made from the baseline's members of the same names.
         missing: missing results of the baseline and the variant that the study should hold, in words.
@@ -41,6 +42,7 @@ class GatedModel:
     baseline: Predictions
     compressed: Predictions
     sizes: tuple[float, float] | None = None
+    gzipped: tuple[float, float] | None = None
     file: Path | None = None
     paired: bool = False
     missing: tuple[str, ...] = ()
@@ -95,7 +97,8 @@ def from_study(
         key: GatedModel(
             data.baseline,
             data.populations[key],
-            sizes=(_mean_bytes(data, BASELINE), _mean_bytes(data, key)),
+            sizes=_mean_bytes(data, key, "bytes"),
+            gzipped=_mean_bytes(data, key, "gzipped_bytes"),
             paired=data.is_paired(key),
             missing=missing[key],
             notes=store.remarks(split),
@@ -128,9 +131,10 @@ def _compressed_variants(store: Store, variants: Sequence[str] | None, split: st
     return keys
 
 
-def _mean_bytes(data: StudyData, key: str) -> float:
-    """Return the mean size of the members of a variant in bytes; NaN if it is unknown."""
-    return float(data.means(key, ["bytes"])["bytes"])
+def _mean_bytes(data: StudyData, key: str, fact: str) -> tuple[float, float]:
+    """Return the mean sizes of the members of the baseline and of a variant in bytes; NaN where unknown."""
+    before, after = (float(data.means(side, [fact])[fact]) for side in (BASELINE, key))
+    return before, after
 
 
 def from_files(
@@ -167,7 +171,7 @@ def from_models(
             models.baseline,
             predictions,
             (size, models.sizes[name]),
-            path,
+            file=path,
             notes=models.notes,
             slices=None
             if models.features is None

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tfaudit.cli.completion import recipe_folder, recipe_names
 from tfaudit.cli.console import app, out
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require_one_of
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import import_file
 from tfaudit.study.study import Study
@@ -33,6 +33,7 @@ def _first_line(recipe: str) -> str:
 
 def require_recipe(recipe: str) -> None:
     """Raise an `InputError` if there is no recipe or file of this name; import nothing."""
+    recipe, _, _ = recipe.partition(":")
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
@@ -42,14 +43,21 @@ def require_recipe(recipe: str) -> None:
 
 
 def recipe_study(recipe: str) -> Study:
-    """Return the study of a recipe or Python file; raise an `InputError` if it has none."""
+    """Return the study of a recipe or Python file; raise an `InputError` if it has none.
+
+    A file with `studies`, a dictionary, has several: `recipe:name` is one of them.
+    """
     require_recipe(recipe)
-    if recipe.endswith(".py"):
+    file, _, name = recipe.partition(":")
+    if file.endswith(".py"):
         start_tensorflow()  # the file imports it too, less quietly
-        module = import_file("recipe", Path(recipe))
+        module = import_file("recipe", Path(file))
     else:
-        module = importlib.import_module(f"tfaudit.recipes.{recipe}")
-    study = getattr(module, "study", None)
+        module = importlib.import_module(f"tfaudit.recipes.{file}")
+    studies = getattr(module, "studies", {})
+    if name or studies:
+        require_one_of("recipe", recipe, [f"{file}:{known}" for known in studies])
+    study = studies[name] if name else getattr(module, "study", None)
     if not isinstance(study, Study):
         expected = "a file that defines `study = tfaudit.Study(...)`"
         raise InputError("recipe", f"{recipe} without a study", expected)

@@ -53,10 +53,6 @@ COLOURS = (
 )
 """Colours of both themes as CSS."""
 
-_SCRIPT = (files("tfaudit.outlets") / "sort.js").read_text()
-_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-"""Hash by which the page's policy knows its only script."""
-
 FULL, HALF = 860, 460
 """Pixels of a chart that has the width of the page to itself, and of one of two side by side."""
 
@@ -111,6 +107,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     audit = study_audit.summary
     examples = data.store.examples(data.split, images=False, groups=False)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
+    script, script_hash = page_script("sort.js")
     focus = _focus(verdict)
     sections = [
         section.short(data.titles.get(focus, "")).about(noun)
@@ -132,8 +129,8 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         table=html_table(audit, noun),
         named=functools.partial(with_noun, noun=noun),
         notes=[with_noun(note, noun) for note in audit.notes],
-        script=Markup(_SCRIPT),
-        script_hash=_SCRIPT_HASH,
+        script=script,
+        script_hash=script_hash,
         charts=_main_charts(audit, noun),
         methods=_OWN_METHODS if audit.has_populations else {"figures": "Figures"},
         **_verdict_part(study_audit, verdict),
@@ -261,6 +258,12 @@ def style_sheet(*names: str) -> Markup:
     """Return the colours and the named style sheets of this package as one style sheet."""
     room = files("tfaudit.outlets")
     return Markup(COLOURS + "".join((room / name).read_text() for name in names))
+
+
+def page_script(*names: str) -> tuple[Markup, str]:
+    """Return the named scripts of this package as one, and the hash by which the page's policy knows it."""
+    text = "".join((files("tfaudit.outlets") / name).read_text() for name in names)
+    return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def drawings(sections: Iterable[Section], noun: str = "images") -> dict[str, Markup]:

@@ -1,0 +1,199 @@
+"""`tfaudit benchmark`: run the benchmark of compression harm, add entries, write its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tfaudit.audits.verdict.study_verdict import GZIPPED, ON_DISK
+from tfaudit.cli.audit import MultiwordCommand
+from tfaudit.cli.console import Commands, ResumableCommand, app, out
+from tfaudit.cli.options import IMAGES, Group, ImageOptions, PredictionOptions, option
+from tfaudit.errors import InputError, plural, require_one_of
+
+if TYPE_CHECKING:
+    from tfaudit.analysis.harm import HarmBenchmark
+    from tfaudit.cli.gate_sources import GatedModel
+
+benchmark = Commands(help="Run the benchmark of compression harm, add entries to it, show it.")
+app.add_typer(benchmark, name="benchmark", no_args_is_help=True)
+
+RECIPE = "harm_benchmark"
+
+Results = Annotated[Path, typer.Argument(help="JSON file of entries; a new one is made.")]
+
+
+@benchmark.command(cls=ResumableCommand)
+def run(
+    directory: Annotated[Path, typer.Argument(help="Directory of the studies and results.")],
+    *,
+    network: Annotated[
+        list[str] | None, option("Network to run, repeatable; all by default.")
+    ] = None,
+    workers: Annotated[int | None, option("Most members that run at once.")] = None,
+) -> None:
+    """Run the studies of the benchmark one by one; write results.json and benchmark.html after each."""
+    from tfaudit.cli.gate_sources import from_study
+    from tfaudit.population.engine import EngineOptions
+    from tfaudit.population.progress import progress_for
+    from tfaudit.population.run import run_study
+    from tfaudit.recipes.harm_benchmark import studies
+
+    for name in network or ():
+        require_one_of("network", name, studies)
+    results = directory / "results.json"
+    for name in network or studies:
+        study = studies[name]
+        out.print(f"{name}: {plural(len(study.variants), 'compressor')}")
+        options = EngineOptions(workers=workers)
+        run_study(study, directory / name, options, progress=progress_for(out))
+        pairs = from_study(directory / name, None, "test", corrupted=bool(study.corruptions))
+        command = f"tfaudit benchmark run {directory.name} --network {name}"
+        data = str(study.dataset).removesuffix(":load").rpartition(".")[2]
+        names = name, data, _titles(directory / name)
+        _save(_with_entries(results, pairs, names, command), results)
+        _write_page(results, results.with_name("benchmark.html"))
+
+
+@benchmark.command(cls=MultiwordCommand)
+def submit(
+    results: Results,
+    *,
+    model: Annotated[str, option("Name of the uncompressed model.")],
+    data_name: Annotated[str, option("Name of the data, such as 'CIFAR-10, test'.")],
+    command: Annotated[str, option("What makes the entry again, or where it is from.")],
+    study: Annotated[Path | None, option("Directory of a study whose variants to add.")] = None,
+    baseline: Annotated[
+        list[str] | None, option("File of the uncompressed model, or files of its predictions.")
+    ] = None,
+    compressed: Annotated[
+        list[str] | None,
+        option("Files of the compressed models, or COMPRESSOR=FILES of predictions."),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        option("COMPRESSOR=SHARE of the gzipped bytes of the model, for predictions; repeatable."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        option(
+            "Data set, folder of images per class, .npz, or function module:name.", panel=IMAGES
+        ),
+    ] = None,
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions)],
+    predictions: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
+) -> None:
+    """Add what compressors cost a model: from a study, from model files, or from predictions of any framework.
+
+    An entry replaces an earlier one of the same model, data and compressor.
+    """
+    from tfaudit.cli.gate_sources import from_files, from_models, from_study
+
+    titles: Mapping[str, str] = {}
+    if study is not None:
+        pairs = from_study(study, None, images.split, corrupted=True)
+        titles = _titles(study)
+    elif not baseline or not compressed or (data is None) == (predictions.labels is None):
+        expected = "--study, or --baseline and --compressed with either --data or --labels"
+        raise InputError("source", "none, or several", expected)
+    elif predictions.labels is not None:
+        source = predictions.source(predictions.labels, images.classes, images.scores_are)
+        pairs = from_files(source, baseline, compressed, paired=predictions.paired)
+    else:
+        pairs = from_models(baseline, compressed, str(data), images)
+    names = model, data_name, titles
+    _save(_with_entries(results, pairs, names, command, _shares(size or (), pairs)), results)
+
+
+@benchmark.command()
+def page(
+    results: Results,
+    *,
+    out_file: Annotated[
+        Path | None, option("HTML file to write; by default benchmark.html beside it.", "--out")
+    ] = None,
+) -> None:
+    """Write the entries as a page that sorts and filters."""
+    if not results.is_file():
+        raise InputError("results", f"{results}, which does not exist", "a JSON file of entries")
+    _write_page(results, out_file or results.with_name("benchmark.html"))
+
+
+def _titles(study: Path) -> dict[str, str]:
+    """Return the names of compressors by key of the variant."""
+    from tfaudit.store.store import open_store
+    from tfaudit.study.variants import Pruned
+
+    return {
+        variant.key: variant.title_with("granularity", "treatment", "remedy")
+        if isinstance(variant, Pruned)
+        else variant.title
+        for variant in open_store(study).study.variants
+    }
+
+
+def _shares(words: list[str] | tuple[()], pairs: Mapping[str, GatedModel]) -> dict[str, float]:
+    """Return the sizes that the command line gives, by compressor."""
+    shares = {}
+    for word in words:
+        name, _, share = word.rpartition("=")
+        require_one_of("size", name, pairs)
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            raise InputError("size", word, "COMPRESSOR=SHARE, such as int8=0.27") from None
+    return shares
+
+
+def _with_entries(
+    results: Path,
+    pairs: Mapping[str, GatedModel],
+    names: tuple[str, str, Mapping[str, str]],
+    command: str,
+    shares: Mapping[str, float] | None = None,
+) -> HarmBenchmark:
+    """Return the entries of a file and those of compressed models, whose titles are the last of the names."""
+    from tfaudit.analysis.harm import HarmBenchmark, entry
+
+    model, data, titles = names
+    known = HarmBenchmark.read(results)
+    entries = [
+        entry(
+            pair.baseline,
+            pair.compressed,
+            (model, data, titles.get(key, key)),
+            command=command,
+            paired=pair.paired or None,
+            corrupted=pair.corrupted,
+            **_size(pair, (shares or {}).get(key)),
+        )
+        for key, pair in pairs.items()
+    ]
+    return known.with_entries(entries)
+
+
+def _size(pair: GatedModel, share: float | None) -> dict[str, Any]:
+    """Return the size of the compressed file as columns of an entry: gzipped where that is known."""
+    if share is not None:
+        return {"size_share": share}
+    sizes = pair.gzipped or pair.sizes
+    if sizes is None:
+        return {}
+    return {"size_share": sizes[1] / sizes[0], "size_is": GZIPPED if pair.gzipped else ON_DISK}
+
+
+def _save(found: HarmBenchmark, results: Path) -> None:
+    from tfaudit.store.files import write_requested
+
+    write_requested("results", results, found.json())
+    out.tell(f"{len(found.table)} entries: {results}")
+
+
+def _write_page(results: Path, path: Path) -> None:
+    from tfaudit.analysis.harm import HarmBenchmark
+    from tfaudit.outlets.harm_page import write_harm_page
+
+    out.tell(f"page: {write_harm_page(HarmBenchmark.read(results), path)}")

@@ -1,0 +1,123 @@
+"""The page of the benchmark of compression harm: one self-contained HTML file whose tables sort and filter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.analysis.harm import HarmBenchmark
+from tfaudit.audits.gate.chart import COLOUR, SHAPE
+from tfaudit.charts.style import Drawing, row_axis, tooltips
+from tfaudit.errors import require
+from tfaudit.outlets.columns import column
+from tfaudit.outlets.html import drawings, page_script, style_sheet
+from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.templates import PAGES
+from tfaudit.store.files import write_requested
+
+QUESTION = "Which compressor harms least?"
+
+WITH_INTERVALS = {
+    "accuracy_pp": ("accuracy_low_pp", "accuracy_high_pp"),
+    "worst_class_pp": ("worst_class_low_pp", "worst_class_high_pp"),
+    "negative_flips": ("negative_flips_low", "negative_flips_high"),
+    "shift": ("shift_low", "shift_high"),
+    "corruption_pp": ("corruption_low_pp", "corruption_high_pp"),
+}
+"""Columns of figures by name, and those of the ends of their intervals, which stand in the same cell."""
+
+SHOWN = (
+    *("model", "compressor", "size_share", "outcome", "accuracy_pp", "worst_class_pp"),
+    *("worst_class", "harmed_classes", "negative_flips", "ties", "shift", "corruption_pp"),
+    *("worst_corruption", "examples", "members", "reason", "command"),
+)
+
+WIDTH = 330  # pixels of a panel of the chart
+
+
+def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
+    """Write the entries as a page and return its path.
+
+    Raises:
+        InputError: no entries, or a path that cannot be written.
+    """
+    table = benchmark.table
+    require(len(table) > 0, "results", "no entries", "one or more")
+    section = Section(
+        "harm",
+        "Compressors side by side",
+        QUESTION,
+        "",
+        figures=(Figure("harm", harm_chart(table), "A row per compressor, a dot per model."),),
+        tables=(
+            ReportTable.of("Medians over the models", benchmark.by_compressor(), table="harm"),
+            ReportTable.of("Every entry", _in_cells(table), SHOWN, "harm"),
+        ),
+    )
+    script, script_hash = page_script("sort.js", "filter.js")
+    page = PAGES.get_template("harm_page.html.j2").render(
+        style=style_sheet("report.css"),
+        section=section,
+        drawings=drawings([section]),
+        script=script,
+        script_hash=script_hash,
+        models=table["model"].nunique(),
+        compressors=table["compressor"].nunique(),
+        versions=sorted(set(table["version"])),
+    )
+    write_requested("out", path, page.encode())
+    return path.absolute()
+
+
+def _in_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the entries with their intervals in the cells of their figures, as text."""
+    shown = table.copy()
+    for name, ends in WITH_INTERVALS.items():
+        entry = column(name, "harm")
+        shown[name] = [
+            entry.text(value)
+            if pd.isna(low)
+            else f"{entry.text(value)} ({entry.text(low)} to {entry.text(high)})"
+            for value, low, high in table[[name, *ends]].to_numpy()
+        ]
+    return shown
+
+
+def harm_chart(table: pd.DataFrame) -> Drawing:
+    """Draw a row per compressor, the smallest file first, and a dot per model: newly wrong images, and the worst class.
+
+    Args:
+        table: `HarmBenchmark.table`.
+    """
+    size = table.groupby("compressor")["size_share"].transform("median")
+    sizes = size.map(lambda share: f" ({share:.0%})" if share > 0 else "")
+    rows = table.assign(
+        size=size,
+        row=table["compressor"] + sizes,
+        newly_wrong=100 * table["negative_flips"],
+        worst_loss=(0 - table["worst_class_pp"]).clip(lower=0),
+    ).sort_values("size", kind="stable")
+    y = row_axis(rows["row"], limit=250)
+    axis = alt.Axis(values=[0, 0.1, 1, 10, 100], format="~g")
+    panels = [
+        alt.Chart(rows, width=WIDTH, height=alt.Step(20))
+        .mark_point(size=45, filled=True, opacity=0.75)
+        .encode(
+            x=alt.X(
+                f"{name}:Q", title=title, scale=alt.Scale(type="symlog", constant=0.1), axis=axis
+            ),
+            y=y if place == 0 else y.axis(None),
+            color=COLOUR,
+            shape=SHAPE,
+            tooltip=tooltips("model:N", "compressor:N", "worst_class:N", **{f"{name}": ".2f"}),
+        )
+        for place, (name, title) in enumerate(
+            {
+                "newly_wrong": "newly wrong images, %",
+                "worst_loss": "loss of the worst class's recall, points",
+            }.items()
+        )
+    ]
+    return alt.hconcat(*panels, spacing=16)
