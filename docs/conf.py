@@ -25,6 +25,7 @@ copyright = "the authors of tfaudit"
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
 extensions += ["myst_parser", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_site", "gallery_examples", "generated/columns.md", "generated/sections.md"]
+exclude_patterns += ["generated/benchmark.md"]
 html_theme = "furo"
 html_title = f"tfaudit {release}"
 html_copy_source = False

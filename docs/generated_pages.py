@@ -4,18 +4,22 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import pandas as pd
 import typer.cli
 import typer.main
 
 import tfaudit.cli
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.harm import HarmBenchmark
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
-from tfaudit.outlets.columns import PARTS
+from tfaudit.outlets.columns import PARTS, text_columns
+from tfaudit.outlets.harm_page import shown_entries
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
@@ -25,6 +29,7 @@ NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
 def write(folder: Path) -> None:
     """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
     pages = {"sections.md": sections_page(), "columns.md": columns_page()}
+    pages |= {"benchmark.md": benchmark_tables(folder.parent / "benchmark.json")}
     pages |= {"cli.md": command_line_page(), "papers.md": papers_page(), "limits.md": limits_page()}
     for space in NAMESPACES:
         names = public_names(space)
@@ -64,6 +69,35 @@ def columns_page() -> str:
             rows.append(f"| {', '.join(plain)} | |")
         parts += [f"### {title}", "", "| column | what it says |", "|---|---|", *rows, ""]
     return "\n".join(parts)
+
+
+def benchmark_tables(results: Path) -> str:
+    """Return the entries of the benchmark of compression harm as tables: medians, then a table per model."""
+    found = HarmBenchmark.read(results)
+    parts = ["### Medians over the models", "", *_table(found.by_compressor()), ""]
+    for model, rows in shown_entries(found.table).groupby("model", sort=False):
+        images = f"{rows['examples'].iloc[0]:,.0f} test examples"
+        members = rows["members"].iloc[0]
+        count = f", means over {members:.0f} models" if members > 1 else ""
+        accuracy = 100 * found.table.loc[rows.index[0], "accuracy"]
+        title = f"### {model}: {rows['data'].iloc[0]}, {images}{count}, accuracy {accuracy:.2f} %"
+        parts += [title, "", *_table(rows.sort_values("size_share"), ENTRY_COLUMNS), ""]
+    return "\n".join(parts)
+
+
+def _table(rows: pd.DataFrame, names: Sequence[str] = ()) -> list[str]:
+    """Return the lines of a Markdown table."""
+    columns = text_columns(rows, names, "harm")
+    cells = zip(*(column.cells for column in columns), strict=True)
+    lines = [[_cell(column.heading) for column in columns], ["---"] * len(columns), *cells]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+ENTRY_COLUMNS = (
+    *("compressor", "size_share", "outcome", "accuracy_pp", "worst_class_pp", "worst_class"),
+    *("harmed_classes", "negative_flips", "ties", "shift", "corruption_pp"),
+)
+"""Columns of a model's table."""
 
 
 def limits_page() -> str:

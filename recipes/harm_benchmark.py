@@ -125,7 +125,6 @@ _all = (
         dataset="cifar10",
         model=cifar10_pretrained.build_vgg16,
         smoke_options={},
-        corruptions=CORRUPTIONS,
     ),
     benchmarked(
         imagenet_resnet50_pretrained.study,

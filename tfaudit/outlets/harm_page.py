@@ -53,7 +53,7 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
         figures=(Figure("harm", harm_chart(table), "A row per compressor, a dot per model."),),
         tables=(
             ReportTable.of("Medians over the models", benchmark.by_compressor(), table="harm"),
-            ReportTable.of("Every entry", _in_cells(table), SHOWN, "harm"),
+            ReportTable.of("Every entry", shown_entries(table), SHOWN, "harm"),
         ),
     )
     script, script_hash = page_script("sort.js", "filter.js")
@@ -71,7 +71,7 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
     return path.absolute()
 
 
-def _in_cells(table: pd.DataFrame) -> pd.DataFrame:
+def shown_entries(table: pd.DataFrame) -> pd.DataFrame:
     """Return the entries with their intervals in the cells of their figures, as text."""
     shown = table.copy()
     for name, ends in WITH_INTERVALS.items():
