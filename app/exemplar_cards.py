@@ -1,4 +1,4 @@
-"""Cards of exemplars: the image, its true class, and the majority prediction and votes of both populations."""
+"""Cards of images: the image, its true class, and the majority prediction and votes of both populations."""
 
 from collections.abc import Sequence
 
@@ -89,10 +89,12 @@ def _card(card: Card, members: tuple[int, int]) -> str:
     names = (
         ("true", card.label, ""),
         ("before", card.before, before),
+        ("second", card.second, ""),
+        ("margin", card.margin, ""),
         ("after", card.after, after),
     )
     row = Markup('<dt>{0}</dt><dd><div class="tfa-name" title="{1}">{1}</div>{2}</dd>')
-    rows = Markup("").join(row.format(*name) for name in names)
+    rows = Markup("").join(row.format(*name) for name in names if name[1])
     image = preview_html(card.preview, card.label, card.example)
     return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
 

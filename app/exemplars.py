@@ -49,6 +49,8 @@ PIES = (
     "example",
     "label",
     "baseline_mode",
+    "second",
+    "margin",
     "compressed_mode",
     "kind",
     "baseline_share",
@@ -125,7 +127,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         )
     )
     if len(rows):
-        _show_images(study_audit, variant, rows)
+        draw_images(study_audit, variant, named(study_audit, rows))
     elif kind == CHANGED and not total:
         st.info(with_noun("No image changes its prediction: this variant has no PIEs."))
     else:
@@ -139,16 +141,16 @@ def _is_of_kind(kinds: pd.Series, kind: str) -> pd.Series:
     return kinds != UNCHANGED if kind == CHANGED else kinds == kind
 
 
-def _show_images(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
-    """Draw one page of the images, rows of `image_changes`, and the table of all."""
+def draw_images(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
+    """Draw one page of the images, `named` rows, and the table of all."""
     above = st.container()
     with st.container(horizontal_alignment="center"):
         shown = page_of(rows, PAGE_SIZE, "page")
     with above:
-        draw_cards(study_audit, variant, shown)
+        _draw(study_audit, variant, shown)
     with st.expander("As a table"):
         show_table(
-            _named(study_audit, rows),
+            rows,
             f"images-{variant}",
             PIES,
             click=lambda row: open_image(row["index"]),
@@ -158,13 +160,17 @@ def _show_images(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> N
 
 def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     """Draw a card per row of `image_changes`."""
+    _draw(study_audit, variant, named(study_audit, rows))
+
+
+def _draw(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     data = study_audit.data
     members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
     images = data.store.images(data.split, rows.index.tolist())
-    show_cards(cards(_named(study_audit, rows), images), members, rows.index.tolist())
+    show_cards(cards(rows, images), members, rows.index.tolist())
 
 
-def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
+def named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
     data = study_audit.data
     names = np.array(study_audit.counts(BASELINE).class_names, object)

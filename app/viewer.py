@@ -64,6 +64,10 @@ SLICES = (
     "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
     "the other."
 )
+MARGINS = (
+    "The margin of an image is the probability of its predicted class minus that of the second best, before "
+    "compression. Small ones change first."
+)
 FLIPS = (
     "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
@@ -128,6 +132,7 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
                 "distortion", "Recall distortion", ("distortion",), definition=DISTORTION
             ),
             "calibration": _audit_page("calibration"),
+            "forecast": ViewerPage("forecast", "Forecast", ("forecast",), definition=MARGINS),
         },
         "Compare": {
             "levels": ViewerPage("all_variants", "All variants", definition=ALL),

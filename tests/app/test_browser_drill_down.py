@@ -119,6 +119,17 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     )  # the server learns of the key after the panel has gone
 
 
+def test_the_panel_leads_through_the_images_to_look_at_first(viewer, visit):
+    page = visit(f"{viewer.url}/forecast?variant=fixed-point+int8&page=5")
+    expect(page.locator(".st-key-cards img")).to_have_count(4)
+    page.locator(".st-key-cards button").first.click()
+    panel = page.get_by_role("dialog")
+    expect(panel).to_contain_text("97 of 100")
+    settled(page)
+    page.keyboard.press("ArrowRight")
+    expect(panel).to_contain_text("98 of 100")
+
+
 def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
     page = visit(viewer.url)
     main, clicks = page.get_by_test_id("stMain"), []

@@ -42,6 +42,7 @@ PLACES = {
     "levels": {"image", "across"},
     "groups": {*IMAGE, "by", "groups"},
     "slices": {*IMAGE, "slice", "page"},
+    "forecast": {*IMAGE, "page"},
     "groups?groups=Images": {"property"},
     "compare": {*IMAGE, "before", "after", "kind", "flips", "class"},
     "label": {"image", "series", "part"},

@@ -31,7 +31,27 @@ def test_the_smallest_margins_come_first():
     assert result.frame()["margin"].tolist() == pytest.approx([(0.7 + 0.1) / 2, (0.2 + 0.8) / 2])
     assert result.frame()["example"].tolist() == [1, 0]
     assert result.frame()["class"].tolist() == ["dog", "cat"]
+    assert result.frame()["prediction"].tolist() == ["dog", "cat"]
+    assert result.frame()["second"].tolist() == ["owl", "dog"]
     assert result.summary()["margins_below_0.5"] == 1
+
+
+def test_prediction_and_second_are_the_two_classes_between_which_members_waver():
+    dense, _ = pair_of(0, members=4)
+    frame = forecast(dense).frame()
+    mean = np.zeros((1000, 5))
+    for member in range(4):
+        best = dense.ranked[member, :, :2]
+        np.put_along_axis(
+            mean,
+            best,
+            np.take_along_axis(mean, best, 1) + dense.member_probabilities(member)[:, :2],
+            1,
+        )
+    np.put_along_axis(mean, dense.modal()[:, None], -1, 1)
+    assert frame["second"].astype(int).tolist() == mean.argmax(1)[frame["index"]].tolist()
+    assert frame["example"].tolist() == dense.example_ids[frame["index"]].tolist()
+    assert (frame["second"] != frame["prediction"]).all()
 
 
 def test_the_separation_is_the_mean_area_over_the_pairs():

@@ -31,6 +31,7 @@ def test_the_smallest_margins_come_first_in_terminal_and_file(place, tfaudit):
     written = pd.read_csv(table)
     assert written["example"].tolist()[:2] == [2, 3]
     assert written["prediction"].tolist()[:2] == [0, 1]
+    assert written["second"].tolist()[:2] == [1, 0]
 
 
 def test_bad_input_is_one_line(place, tfaudit, refused):

@@ -27,6 +27,7 @@ from tfaudit.audits.factors.class_table import class_table
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audits.forecast.declaration import FORECAST
+from tfaudit.audits.forecast.forecast import FIRST, forecast
 from tfaudit.audits.forecast.quality import ForecastQuality, forecast_quality
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.groups.declaration import GROUPS
@@ -182,6 +183,13 @@ _ALL = (
             {key: data.populations[key]}, pd.DataFrame(index=[key])
         ),
         **_ONE_POPULATION,
+    ),
+    Audit(
+        name="smallest_margins",
+        result=pd.DataFrame,
+        compute=lambda data, key: forecast(data.baseline).frame().head(FIRST),
+        **_ONE_POPULATION
+        | {"applies": lambda data, key: key == BASELINE and data.has_probabilities(key)},
     ),
     Audit(
         name="variant",

@@ -45,11 +45,13 @@ def forecast(
     facts = result.summary()
     noun = models.examples_are
     table = Table(title=f"The first {first:,} of {facts['images']:,} {noun}")
-    for name in ("example", "class", "prediction"):
+    names = ["example", "class", "prediction", "second"]
+    for name in names:
         table.add_column(name)
     table.add_column("margin", justify="right")
-    for row in result.frame().head(first).itertuples(index=False):
-        table.add_row(*map(str, row[:3]), f"{row[3]:.4f}")
+    rows = result.frame().head(first)
+    for words, margin in zip(rows[names].astype(str).to_numpy(), rows["margin"], strict=True):
+        table.add_row(*words, f"{margin:.4f}")
     out.print(table)
     out.print(
         f"In {facts['margins_below_0.1']:,} of {facts['images']:,} {noun} the two best classes are within 0.1. "

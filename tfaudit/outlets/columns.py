@@ -706,6 +706,8 @@ PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
     ),
     "looked_share": _share("images looked at", "Those with the smallest margins first", ".0f"),
     "looked": _count("images"),
+    "second": _text("second", "The other class that the baseline finds most probable"),
+    "margin": _number("margin", ".3f", "Probability of the class before minus that of the second"),
     "found_share": _share("changes found", "Changed predictions among these images", ".1f"),
     **_interval(
         "found_low", "found_high", "confidence interval over images and members", ".1f", "%", 100

@@ -31,8 +31,9 @@ class Forecast(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per image, the smallest margin first.
 
-        Columns: `example` (id), `class` (true), `prediction` (the members' majority, before compression) and `margin`,
-        the probability of the predicted class minus that of the second best, the mean over members.
+        Columns: `index` (position), `example` (id), `class` (true), `prediction` (the members' majority, before
+        compression), `second` (the other class that they find most probable) and `margin`, the probability of the
+        predicted class minus that of the second best, the mean over members.
         """
         return self.images.copy()
 
@@ -83,20 +84,33 @@ def forecast(predictions: Predictions) -> Forecast:
     Example:
         >>> dense = Predictions.from_scores([0, 1, 1], [[0.9, 0.1], [0.45, 0.55], [0.2, 0.8]])
         >>> forecast(dense).frame()
-           example  class  prediction  margin
-        0        1      1           1     0.1
-        1        2      1           1     0.6
-        2        0      0           0     0.8
+           index  example  class  prediction  second  margin
+        0      1        1      1           1       0     0.1
+        1      2        2      1           1       0     0.6
+        2      0        0      0           0       1     0.8
     """
     members = range(predictions.num_members)
     margin = np.mean([margins(predictions, member) for member in members], axis=0).round(12)
     names = np.array(predictions.class_names)
+    modal = predictions.modal()
     order = np.argsort(margin, kind="stable")
     rows = {
+        "index": np.arange(len(margin)),
         "example": predictions.example_ids,
         "class": names[predictions.labels],
-        "prediction": names[predictions.modal()],
+        "prediction": names[modal],
+        "second": names[_second(predictions, modal)],
         "margin": margin,
     }
     images = pd.DataFrame({name: values[order] for name, values in rows.items()})
     return Forecast(images)
+
+
+def _second(predictions: Predictions, modal: np.ndarray) -> np.ndarray:
+    """Return the class beside the majority prediction with the largest probability, summed over members: `(N,)`."""
+    members = range(predictions.num_members)
+    classes = np.concatenate(predictions.ranked[:, :, :2], axis=1)
+    probability = np.concatenate([predictions.member_probabilities(m)[:, :2] for m in members], 1)
+    total = [((classes == column[:, None]) * probability).sum(1) for column in classes.T]
+    place = np.where(classes == modal[:, None], -1, np.stack(total, axis=1)).argmax(1)
+    return classes[np.arange(len(classes)), place]

@@ -14,6 +14,7 @@ from tfaudit.outlets.sections.candidates import candidates_section
 from tfaudit.outlets.sections.costs import costs_section
 from tfaudit.outlets.sections.distortion import distortion_section
 from tfaudit.outlets.sections.factors import factors_section
+from tfaudit.outlets.sections.forecast import forecast_section
 from tfaudit.outlets.sections.operating_points import operating_points_section
 from tfaudit.outlets.sections.robustness import robustness_section
 from tfaudit.outlets.sections.section import Section
@@ -82,6 +83,7 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         "costs": costs_section,
         "trends": trends_section,
         "factors": factors_section,
+        "forecast": forecast_section,
         "survey": survey_section,
     }
     makers: dict[str, Callable[[StudyAudit], Section | None]] = {

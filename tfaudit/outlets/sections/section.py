@@ -14,6 +14,7 @@ from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.columns import Column, TextColumn, text_columns
+from tfaudit.outlets.exemplar_cards import Card
 from tfaudit.runtime.nouns import with_noun
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Section:
         strip: image under corruption, or None.
         findings: the answers to the question, one sentence each.
         method: how the question is answered, in a sentence or two; may be empty.
+        gallery: heading and cards of images.
     """
 
     key: str
@@ -135,6 +137,7 @@ class Section:
     strip: ImageStrip | None = None
     findings: tuple[str, ...] = ()
     method: str = ""
+    gallery: tuple[str, Sequence[Card]] = ("", ())
 
     @classmethod
     def of(
@@ -192,6 +195,7 @@ class Section:
             figures=tuple(figures),
             tables=tuple(table.about(noun) for table in self.tables),
             notes=tuple(map(said, self.notes)),
+            gallery=(said(self.gallery[0]), self.gallery[1]),
             findings=tuple(map(said, self.findings)),
         )
 
