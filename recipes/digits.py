@@ -11,13 +11,13 @@ Measured by that command on two cores. Significant classes are of 10, of which .
 images, of 600, whose two best classes have exactly the same score in a member; each counts one half:
 
     variant                       size kB  gzipped kB  top-1   top-5  classes  Holm  BH  PIEs  ties
-    dense                            89.7        54.5  98.82  100.00        -     -   -     -     -
-    magnitude 50 %                   89.7        33.3  98.43  100.00        1     0   0     1     -
-    magnitude 90 %                   89.7        10.9  96.37   99.98        2     2   2     6     -
-    float16                          33.9        27.8  98.82  100.00        0     0   0     0     -
-    dynamic range int8               22.5        18.4  98.85  100.00        0     0   0     0     -
-    fixed-point int8                 22.8        17.0  98.84  100.00        0     0   0     0    .5
-    fixed-point int8, last float     24.3        18.9  98.87  100.00        0     0   0     0     -
+    dense                            89.7        54.5  98.80  100.00        -     -   -     -     -
+    magnitude 50 %                   89.7        33.3  98.43  100.00        1     0   0     2     -
+    magnitude 90 %                   89.7        10.9  96.45  100.00        3     2   2     6     -
+    float16                          33.9        27.8  98.80  100.00        0     0   0     0     -
+    dynamic range int8               22.5        18.4  98.80  100.00        0     0   0     0     -
+    fixed-point int8                 22.8        17.0  98.82  100.00        0     0   0     0    .8
+    fixed-point int8, last float     24.7        18.9  98.82  100.00        0     0   0     0     -
 """
 
 from tfaudit.study.study import Study, Training
