@@ -5,11 +5,12 @@
     tfaudit prepare cifar10 --from CIFAR10
     python -m benchmarks.ensemble_teacher DIR --recipe cifar10_forgets
 
-Dense members are trained as in the recipe: LeNet-5 on Fashion-MNIST, or four convolutions on CIFAR-10. Each
-is pruned once, by global magnitude except for the classifier, and fine-tuned three times without augmentation: without
-a teacher, with `Distillation` from itself, and with `Distillation` from the mean of all members' scores. DIR keeps
-each member's models; the same command goes on where it stopped. A rate is the mean over the members; its interval is
-over images and members.
+Dense members are trained as in the recipe: LeNet-5 on Fashion-MNIST, or four convolutions on CIFAR-10. Each is pruned
+once, by global magnitude except for the classifier, and fine-tuned three times without augmentation: without a teacher,
+with `Distillation` from itself, and with `Distillation` from the mean of all members' scores. In the row "ensemble,
+both" the ensemble teaches the dense member first, and the pruned one is compared with that, as ELODI does for two
+versions of a model. DIR keeps each member's predictions; the same command goes on where it stopped. A rate is the mean
+over the members; its interval is over images and members.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.predictions import Predictions
 
 TEACHERS = "none", "own", "ensemble"
+BOTH = "ensemble, both"
 SPARSITY = {"fashion_mnist_repair": 0.95, "cifar10_forgets": 0.7}
 BATCH, RATE = 128, 0.003
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -58,7 +60,7 @@ def teacher_of_stored_scores(model: keras.Model) -> keras.Model:
     return keras.Model([image, scores], keras.layers.Identity()(scores))
 
 
-def pruned(
+def fine_tuned(
     start: keras.Model,
     scores: np.ndarray | None,
     seed: int,
@@ -66,12 +68,13 @@ def pruned(
     sparsity: float,
     epochs: int,
 ) -> keras.Model:
-    """Return a member pruned and fine-tuned; `scores` are those of its teacher on the training images."""
+    """Return a member fine-tuned, pruned if there is a sparsity; `scores` are its teacher's on the training images."""
     keras.utils.set_random_seed(100 + seed)
     model = with_teacher_input(start)
-    layers = [layer for layer in model.layers if hasattr(layer, "kernel")][:-1]
-    masks = tfaudit.prune(model, sparsity, scope="global", layers=layers)
-    callbacks: list[keras.callbacks.Callback] = [HoldMasks(masks)]
+    callbacks: list[keras.callbacks.Callback] = []
+    if sparsity:
+        layers = [layer for layer in model.layers if hasattr(layer, "kernel")][:-1]
+        callbacks.append(HoldMasks(tfaudit.prune(model, sparsity, scope="global", layers=layers)))
     if scores is None:
         scores = np.zeros((len(train.labels), model.output_shape[1]), np.float32)
     else:
@@ -110,36 +113,32 @@ def main() -> None:
     def top1(model: keras.Model) -> np.ndarray:
         return tfaudit.predict(model, test.images)[0][:, 0]
 
-    found: dict[str, list[np.ndarray]] = {name: [] for name in TEACHERS}
+    sparsity = SPARSITY[options.recipe]
+    before = np.array([top1(model) for model in starts])
+    found = {name: (before, np.empty_like(before)) for name in TEACHERS}
+    found[BOTH] = np.empty_like(before), np.empty_like(before)
     for k in members:
-        for name, of_teacher in zip(TEACHERS, (None, scores[k], mean), strict=True):
+        teachers = dict(zip(TEACHERS, (None, scores[k], mean), strict=True))
+        for name in found:
             path = place / f"{name}-of-{options.members}-{options.epochs}-epochs-{k}.npy"
             if not path.is_file():
-                sparsity = SPARSITY[options.recipe]
-                model = pruned(starts[k], of_teacher, k, train, sparsity, options.epochs)
-                np.save(path, top1(model))
-            found[name].append(np.load(path))
-            print(k, name, f"{100 * (found[name][-1] == test.labels).mean():.2f} %", flush=True)
-    votes = np.mean(
-        [keras.ops.softmax(model.predict(test.images, 1000, verbose=0)) for model in starts], axis=0
-    )
-    print(f"ensemble: accuracy {100 * (votes.argmax(1) == test.labels).mean():.2f} %")
-    before = Predictions.from_top1(test.labels, np.array([top1(model) for model in starts]))
-    print(f"dense: accuracy {100 * before.accuracy().mean():.2f} %")
+                dense_one, of_teacher = starts[k], teachers.get(name, mean)
+                if name == BOTH:
+                    dense_one = fine_tuned(dense_one, mean, k, train, 0, options.epochs)
+                model = fine_tuned(dense_one, of_teacher, k, train, sparsity, options.epochs)
+                np.save(path, [top1(dense_one), top1(model)])
+            for side, predicted in zip(found[name], np.load(path), strict=True):
+                side[k] = predicted
+            print(k, name, f"{100 * (found[name][1][k] == test.labels).mean():.2f} %", flush=True)
     print(
-        "| teacher | accuracy, % | newly wrong, % (95 % interval) | by member |\n|---|---|---|---|"
+        "| teacher | accuracy before and after, % | newly wrong, % (95 % interval) |\n|---|---|---|"
     )
-    for name in TEACHERS:
-        after = Predictions.from_top1(test.labels, np.array(found[name]))
-        rate = flip_rates(before, after, paired=True).frame().iloc[0]
-        share = [
-            100 * rate[column] for column in ("negative_share", "negative_low", "negative_high")
-        ]
-        lost = (before.correct() & ~after.correct()).sum(1)
-        print(
-            f"| {name} | {100 * after.accuracy().mean():.2f} "
-            f"| {share[0]:.2f} ({share[1]:.2f} to {share[2]:.2f}) | {list(map(int, lost))} |"
-        )
+    for name, sides in found.items():
+        before, after = (Predictions.from_top1(test.labels, side) for side in sides)
+        rate = flip_rates(before, after, paired=True).summary()
+        share, low, high = (100 * rate[f"negative_{end}"] for end in ("share", "low", "high"))
+        accuracies = [f"{100 * side.accuracy().mean():.2f}" for side in (before, after)]
+        print(f"| {name} | {' and '.join(accuracies)} | {share:.2f} ({low:.2f} to {high:.2f}) |")
 
 
 if __name__ == "__main__":
