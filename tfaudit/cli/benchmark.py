@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.audits.verdict.study_verdict import GZIPPED, ON_DISK
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import Commands, ResumableCommand, app, out
 from tfaudit.cli.options import IMAGES, Group, ImageOptions, PredictionOptions, option
@@ -177,6 +176,8 @@ def _with_entries(
 
 def _size(pair: GatedModel, share: float | None) -> dict[str, Any]:
     """Return the size of the compressed file as columns of an entry: gzipped where that is known."""
+    from tfaudit.audits.verdict.study_verdict import GZIPPED, ON_DISK
+
     if share is not None:
         return {"size_share": share}
     sizes = pair.gzipped or pair.sizes
