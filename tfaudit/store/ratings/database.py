@@ -185,8 +185,8 @@ class AnswerFile:
             if (
                 mode in ("rw", "rwc")
                 and not self._read_only
-                and self._has_wal()
                 and is_shared(self.path.parent)
+                and self._has_wal()  # last: closing the file would take SQLite's locks from other threads
             ):
                 # A write-ahead log needs memory that all users of the file share. A single user can do without.
                 database.execute("PRAGMA locking_mode = EXCLUSIVE")
