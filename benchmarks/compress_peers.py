@@ -43,7 +43,7 @@ from tfaudit.search.search_data import Parts
 BATCH = 50
 HELD_OUT, SEED = 2 / 3, 0
 CLASS_DROP = 5.0
-BITS = (8, 6, 5, 4.5, 4, 3.5, 3)  # mean bits a weight that MCT is asked for, in turn
+BITS = (8, 6, 5, 4.5, 4, 3.5, 3)  # mean bits per weight to ask MCT for, one after another
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,7 +205,7 @@ def line(name: str, reached: Reached, before: tfaudit.Predictions, drop: float) 
 
 
 def main() -> None:
-    """Run the tools in turn and print a table."""
+    """Run each tool and print a table of the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

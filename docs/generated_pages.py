@@ -20,6 +20,7 @@ from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS, text_columns
 from tfaudit.outlets.harm_page import shown_entries
+from tfaudit.outlets.markdown import markdown_table
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
@@ -86,11 +87,10 @@ def benchmark_tables(results: Path) -> str:
 
 
 def _table(rows: pd.DataFrame, names: Sequence[str] = ()) -> list[str]:
-    """Return the lines of a Markdown table."""
+    """Return entries, or medians of entries, as the lines of a Markdown table."""
     columns = text_columns(rows, names, "harm")
-    cells = zip(*(column.cells for column in columns), strict=True)
-    lines = [[_cell(column.heading) for column in columns], ["---"] * len(columns), *cells]
-    return [f"| {' | '.join(line)} |" for line in lines]
+    cells = zip(*(map(_cell, column.cells) for column in columns), strict=True)
+    return markdown_table([_cell(column.heading) for column in columns], cells)
 
 
 ENTRY_COLUMNS = (

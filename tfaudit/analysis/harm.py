@@ -12,14 +12,12 @@ import numpy as np
 import pandas as pd
 
 import tfaudit
-from tfaudit.audits.classes.classes import worst_class
 from tfaudit.audits.divergence.divergence import divergence
-from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS
-from tfaudit.audits.gate.measurements import Corrupted, Losses, Measurements, measure
+from tfaudit.audits.gate.measurements import Corrupted, Losses, measure
+from tfaudit.audits.result import without_nan
+from tfaudit.audits.verdict.study_verdict import GZIPPED, study_verdict
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.multiplicity import adjust
 
 FORMAT = 1
 """Version of the JSON format; a change that older readers would misread increments it."""
@@ -27,19 +25,26 @@ FORMAT = 1
 KEY = ["model", "data", "compressor"]
 """Columns that tell entries apart."""
 
+
+def with_ends(name: str) -> tuple[str, str, str]:
+    """Return the columns of a figure and of the two ends of its interval.
+
+    Example:
+        >>> with_ends("accuracy_pp"), with_ends("shift")
+        (('accuracy_pp', 'accuracy_low_pp', 'accuracy_high_pp'), ('shift', 'shift_low', 'shift_high'))
+    """
+    stem = name.removesuffix("_pp")
+    unit = name.removeprefix(stem)
+    return name, f"{stem}_low{unit}", f"{stem}_high{unit}"
+
+
+ESTIMATES = ("accuracy_pp", "worst_class_pp", "negative_flips", "shift", "corruption_pp")
+"""Columns of figures that have an interval."""
+
+COUNTS = ("examples", "classes", "members", "harmed_classes")
 NUMBERS = (
-    "examples",
-    "classes",
-    "members",
-    "size_share",
-    "accuracy",
-    *("accuracy_pp", "accuracy_low_pp", "accuracy_high_pp"),
-    *("worst_class_pp", "worst_class_low_pp", "worst_class_high_pp"),
-    "harmed_classes",
-    *("negative_flips", "negative_flips_low", "negative_flips_high"),
-    "ties",
-    *("shift", "shift_low", "shift_high"),
-    *("corruption_pp", "corruption_low_pp", "corruption_high_pp"),
+    *("size_share", "accuracy", "ties"),
+    *(column for name in ESTIMATES for column in with_ends(name)),
 )
 TEXTS = (
     *KEY,
@@ -52,6 +57,13 @@ TEXTS = (
     "version",
 )
 
+TYPES: dict[str, type] = {
+    **dict.fromkeys(TEXTS, str),
+    **dict.fromkeys(COUNTS, int),
+    **dict.fromkeys(NUMBERS, float),
+}
+"""Columns of an entry by name."""
+
 UNKNOWN = (float("nan"), float("nan"), float("nan"))
 
 
@@ -62,7 +74,7 @@ def entry(
     *,
     command: str = "",
     size_share: float = float("nan"),
-    size_is: str = "gzipped",
+    size_is: str = GZIPPED,
     paired: bool | None = None,
     corrupted: Corrupted | None = None,
 ) -> dict[str, Any]:
@@ -84,9 +96,8 @@ def entry(
     measured = measure(baseline, compressed, paired=paired)
     if corrupted:
         measured = measured.with_corruptions(corrupted, paired=paired)
-    verdict = judge(measured, DEFAULT_LIMITS)
-    classes, ties, flips = measured.classes, measured.ties, measured.negative_flips
-    harmed = (adjust(classes.p, "holm") <= measured.alpha) & (classes.loss > 0)
+    judged = study_verdict({names[-1]: measured}).frame().iloc[0]
+    ties, flips = measured.ties, measured.negative_flips
     return {
         **dict(zip(KEY, names, strict=True)),
         "command": command,
@@ -97,44 +108,31 @@ def entry(
         "size_share": size_share,
         "size_is": size_is,
         "accuracy": float(measured.overall.before[0]),
-        **_change("accuracy", measured.overall, 0),
-        **_of_worst_class(measured),
-        "harmed_classes": int(harmed.sum()),
+        **_figures("accuracy_pp", judged[[*with_ends("change_pp")]]),
+        "worst_class": judged["worst_class"] or "",
+        **_figures("worst_class_pp", judged[["worst_change_pp", "worst_low_pp", "worst_high_pp"]]),
+        "harmed_classes": int(judged["lost"]),
         **_figures("negative_flips", (flips.value, flips.low, flips.high)),
         "ties": ties.tied_after / ties.examples,
         **_figures("shift", _shift(baseline, compressed, paired) if measured.pairs else UNKNOWN),
         **_of_worst_corruption(measured.corruptions),
-        "outcome": verdict.outcome,
-        "reason": verdict.gravest.reason,
+        "outcome": judged["outcome"],
+        "reason": judged["reason"],
     }
 
 
-def _figures(name: str, values: Iterable[float], unit: str = "") -> dict[str, float]:
+def _figures(name: str, values: Iterable[float]) -> dict[str, float]:
     """Return a figure and the ends of its interval as columns."""
-    ends = (f"{name}{end}{unit}" for end in ("", "_low", "_high"))
-    return dict(zip(ends, map(float, values), strict=True))
-
-
-def _change(name: str, losses: Losses, row: int) -> dict[str, float]:
-    """Return the change of an accuracy or recall: the loss with the opposite sign."""
-    ends = losses.loss[row], losses.high[row], losses.low[row]
-    return _figures(name, (0 - end for end in ends), "_pp")
-
-
-def _of_worst_class(measured: Measurements) -> dict[str, Any]:
-    """Return the class that a verdict names first, and its change."""
-    losses = measured.classes
-    row = worst_class(pd.DataFrame({"collapsed": measured.collapsed, "change_pp": 0 - losses.loss}))
-    if row is None:
-        return {"worst_class": "", **_figures("worst_class", UNKNOWN, "_pp")}
-    return {"worst_class": losses.names[row], **_change("worst_class", losses, row)}
+    return dict(zip(with_ends(name), map(float, values), strict=True))
 
 
 def _of_worst_corruption(losses: Losses | None) -> dict[str, Any]:
+    """Return the corruption that costs most, and its change: the loss with the opposite sign."""
     if losses is None:
-        return {"worst_corruption": "", **_figures("corruption", UNKNOWN, "_pp")}
+        return {"worst_corruption": "", **_figures("corruption_pp", UNKNOWN)}
     row = int(np.argmax(losses.loss))
-    return {"worst_corruption": losses.names[row], **_change("corruption", losses, row)}
+    change = (0 - end[row] for end in (losses.loss, losses.high, losses.low))
+    return {"worst_corruption": losses.names[row], **_figures("corruption_pp", change)}
 
 
 def _shift(
@@ -152,11 +150,11 @@ class HarmBenchmark:
     """Entries of the benchmark, of any origin.
 
     Attributes:
-        table: a row per entry. Changes are percentage points, losses negative; a figure has the ends of its interval
-            at level .95 beside it, such as `accuracy_low_pp` and `accuracy_high_pp`. Columns: `model`, `data`,
-            `compressor`; `examples`, `classes`, and `members`, the number of compressed models; `size_share`, bytes of
-            the file as a share of the uncompressed model's, and `size_is`, "gzipped" or "on disk"; `accuracy` of the
-            uncompressed model, a share, and its change `accuracy_pp`; `worst_class` and the change of its recall
+        table: a row per entry. Changes are percentage points, losses negative; an estimate has the ends of its interval
+            in two more columns, such as `accuracy_low_pp` and `accuracy_high_pp`, at level .95. Columns: `model`,
+            `data`, `compressor`; `examples`, `classes`, and `members`, the number of compressed models; `size_share`,
+            bytes of the file as a share of the uncompressed model's, and `size_is`, "gzipped" or "on disk"; `accuracy`
+            of the uncompressed model, a share, and its change `accuracy_pp`; `worst_class` and the change of its recall
             `worst_class_pp`, with the interval of this class alone although it was chosen after the fact;
             `harmed_classes`, which lost recall after Holm's correction over the classes; `negative_flips`, the share of
             predictions that turn from right to wrong; `ties`, the share of the compressed predictions in which classes
@@ -177,7 +175,7 @@ class HarmBenchmark:
             InputError: no such file of this format.
         """
         if not path.exists():
-            return cls(pd.DataFrame(columns=[*TEXTS, *NUMBERS]))
+            return cls(pd.DataFrame(columns=list(TYPES)))
         expected = f"a JSON file of the benchmark's format {FORMAT}"
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -185,10 +183,10 @@ class HarmBenchmark:
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(path), f"no readable entries ({error})", expected) from None
         require(known, str(path), f"format {content['format']}", expected)
-        lacking = {*TEXTS, *NUMBERS} - {*rows} if len(rows) else ()
+        lacking = {*TYPES} - {*rows} if len(rows) else ()
         require(not lacking, str(path), f"entries without {', '.join(sorted(lacking))}", expected)
         try:
-            return cls(rows.astype(dict.fromkeys(NUMBERS, float)).astype(dict.fromkeys(TEXTS, str)))
+            return cls(rows.astype(TYPES if len(rows) else {}))
         except (ValueError, TypeError) as error:
             raise InputError(str(path), str(error), "numbers in the entries") from None
 
@@ -199,10 +197,10 @@ class HarmBenchmark:
 
     def json(self) -> bytes:
         """Return the entries as UTF-8 JSON, with null instead of NaN and six significant digits."""
-        rows = [
-            {name: _json_value(value) for name, value in row.items()}
-            for row in self.table.to_dict("records")
-        ]
+        rounded = self.table.assign(
+            **{name: [float(f"{value:.6g}") for value in self.table[name]] for name in NUMBERS}
+        )
+        rows = [without_nan(row) for row in rounded.to_dict("records")]
         content = {"format": FORMAT, "entries": rows}
         return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -220,9 +218,3 @@ class HarmBenchmark:
         rows = groups[medians].median().join(groups[["harming", "passes"]].sum())
         rows.insert(0, "models", groups.size())
         return rows.sort_values("size_share").reset_index()
-
-
-def _json_value(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return None if np.isnan(value) else float(f"{value:.6g}")

@@ -24,7 +24,7 @@ def in_points(name: str, value: Any, low: Any, high: Any) -> dict[str, Any]:
     return {f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high}
 
 
-def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+def without_nan(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return a row with None instead of NaN, as JSON writes it.
 
     Example:

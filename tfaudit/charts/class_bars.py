@@ -55,7 +55,9 @@ def class_bars(
     )
     interval = {"x": alt.X("low:Q"), "x2": alt.X2("high:Q")}
     layers = [bars, base.mark_rule(strokeWidth=1.5).encode(y=y, **interval)]
-    heading = [f"the {NAMED} largest of {len(ordered):,} classes"] * (len(ordered) > NAMED)
+    heading = []
+    if len(ordered) > NAMED:
+        heading.append(f"the {NAMED} largest of {len(ordered):,} classes")
     if tick and shown[tick].notna().any():
         heading.append(legend)
         mark = base.mark_tick(color=SLATE, thickness=2, size=13)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 benchmark = Commands(help="Run the benchmark of compression harm, add entries to it, show it.")
 app.add_typer(benchmark, name="benchmark", no_args_is_help=True)
-
-RECIPE = "harm_benchmark"
 
 Results = Annotated[Path, typer.Argument(help="JSON file of entries; a new one is made.")]
 
@@ -53,8 +52,7 @@ def run(
         command = f"tfaudit benchmark run {directory.name} --network {name}"
         data = str(study.dataset).removesuffix(":load").rpartition(".")[2]
         names = name, data, _titles(directory / name)
-        _save(_with_entries(results, pairs, names, command), results)
-        _write_page(results, results.with_name("benchmark.html"))
+        _write_page(_saved(results, pairs, names, command), results.with_name("benchmark.html"))
 
 
 @benchmark.command(cls=MultiwordCommand)
@@ -104,7 +102,7 @@ def submit(
     else:
         pairs = from_models(baseline, compressed, str(data), images)
     names = model, data_name, titles
-    _save(_with_entries(results, pairs, names, command, _shares(size or (), pairs)), results)
+    _saved(results, pairs, names, command, _shares(size or (), pairs))
 
 
 @benchmark.command()
@@ -112,13 +110,19 @@ def page(
     results: Results,
     *,
     out_file: Annotated[
-        Path | None, option("HTML file to write; by default benchmark.html beside it.", "--out")
+        Path | None,
+        option(
+            "HTML file to write; by default benchmark.html in the folder of the entries.", "--out"
+        ),
     ] = None,
 ) -> None:
     """Write the entries as a page that sorts and filters."""
+    from tfaudit.analysis.harm import HarmBenchmark
+
     if not results.is_file():
         raise InputError("results", f"{results}, which does not exist", "a JSON file of entries")
-    _write_page(results, out_file or results.with_name("benchmark.html"))
+    found = HarmBenchmark.read(results)
+    _write_page(found, out_file or results.with_name("benchmark.html"))
 
 
 def _titles(study: Path) -> dict[str, str]:
@@ -134,7 +138,7 @@ def _titles(study: Path) -> dict[str, str]:
     }
 
 
-def _shares(words: list[str] | tuple[()], pairs: Mapping[str, GatedModel]) -> dict[str, float]:
+def _shares(words: Sequence[str], pairs: Mapping[str, GatedModel]) -> dict[str, float]:
     """Return the sizes that the command line gives, by compressor."""
     shares = {}
     for word in words:
@@ -147,15 +151,16 @@ def _shares(words: list[str] | tuple[()], pairs: Mapping[str, GatedModel]) -> di
     return shares
 
 
-def _with_entries(
+def _saved(
     results: Path,
     pairs: Mapping[str, GatedModel],
     names: tuple[str, str, Mapping[str, str]],
     command: str,
-    shares: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] = MappingProxyType({}),
 ) -> HarmBenchmark:
-    """Return the entries of a file and those of compressed models, whose titles are the last of the names."""
+    """Add entries of compressed models to a file, and return all; the last of the names are the models' titles."""
     from tfaudit.analysis.harm import HarmBenchmark, entry
+    from tfaudit.store.files import write_requested
 
     model, data, titles = names
     known = HarmBenchmark.read(results)
@@ -167,11 +172,14 @@ def _with_entries(
             command=command,
             paired=pair.paired or None,
             corrupted=pair.corrupted,
-            **_size(pair, (shares or {}).get(key)),
+            **_size(pair, shares.get(key)),
         )
         for key, pair in pairs.items()
     ]
-    return known.with_entries(entries)
+    found = known.with_entries(entries)
+    write_requested("results", results, found.json())
+    out.tell(f"{len(found.table)} entries: {results}")
+    return found
 
 
 def _size(pair: GatedModel, share: float | None) -> dict[str, Any]:
@@ -186,15 +194,7 @@ def _size(pair: GatedModel, share: float | None) -> dict[str, Any]:
     return {"size_share": sizes[1] / sizes[0], "size_is": GZIPPED if pair.gzipped else ON_DISK}
 
 
-def _save(found: HarmBenchmark, results: Path) -> None:
-    from tfaudit.store.files import write_requested
-
-    write_requested("results", results, found.json())
-    out.tell(f"{len(found.table)} entries: {results}")
-
-
-def _write_page(results: Path, path: Path) -> None:
-    from tfaudit.analysis.harm import HarmBenchmark
+def _write_page(found: HarmBenchmark, path: Path) -> None:
     from tfaudit.outlets.harm_page import write_harm_page
 
-    out.tell(f"page: {write_harm_page(HarmBenchmark.read(results), path)}")
+    out.tell(f"page: {write_harm_page(found, path)}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import altair as alt
 import pandas as pd
 
-from tfaudit.analysis.harm import HarmBenchmark
+from tfaudit.analysis.harm import ESTIMATES, HarmBenchmark, with_ends
 from tfaudit.audits.gate.chart import COLOUR, SHAPE
 from tfaudit.charts.style import Drawing, row_axis, tooltips
 from tfaudit.errors import require
@@ -18,15 +18,6 @@ from tfaudit.outlets.templates import PAGES
 from tfaudit.store.files import write_requested
 
 QUESTION = "Which compressor harms least?"
-
-WITH_INTERVALS = {
-    "accuracy_pp": ("accuracy_low_pp", "accuracy_high_pp"),
-    "worst_class_pp": ("worst_class_low_pp", "worst_class_high_pp"),
-    "negative_flips": ("negative_flips_low", "negative_flips_high"),
-    "shift": ("shift_low", "shift_high"),
-    "corruption_pp": ("corruption_low_pp", "corruption_high_pp"),
-}
-"""Columns of figures by name, and those of the ends of their intervals, which stand in the same cell."""
 
 SHOWN = (
     *("model", "compressor", "size_share", "outcome", "accuracy_pp", "worst_class_pp"),
@@ -74,13 +65,13 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
 def shown_entries(table: pd.DataFrame) -> pd.DataFrame:
     """Return the entries with their intervals in the cells of their figures, as text."""
     shown = table.copy()
-    for name, ends in WITH_INTERVALS.items():
+    for name in ESTIMATES:
         entry = column(name, "harm")
         shown[name] = [
             entry.text(value)
             if pd.isna(low)
             else f"{entry.text(value)} ({entry.text(low)} to {entry.text(high)})"
-            for value, low, high in table[[name, *ends]].to_numpy()
+            for value, low, high in table[[*with_ends(name)]].to_numpy()
         ]
     return shown
 
@@ -111,7 +102,7 @@ def harm_chart(table: pd.DataFrame) -> Drawing:
             y=y if place == 0 else y.axis(None),
             color=COLOUR,
             shape=SHAPE,
-            tooltip=tooltips("model:N", "compressor:N", "worst_class:N", **{f"{name}": ".2f"}),
+            tooltip=tooltips("model:N", "compressor:N", "worst_class:N", **{name: ".2f"}),
         )
         for place, (name, title) in enumerate(
             {

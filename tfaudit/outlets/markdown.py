@@ -40,7 +40,7 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
             "",
             f"{data_text(verdict)}.",
             "",
-            *_table(check_headings(verdict), rows),
+            *markdown_table(check_headings(verdict), rows),
             "",
         ]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
@@ -78,7 +78,7 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         mark = MARKS[row["outcome"]].markdown + " alone" * (row["variant"] in verdict.alone)
         rows.append([title, mark, *cells, count])
     sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
-    parts += [*_table(headings, rows), "", sentence]
+    parts += [*markdown_table(headings, rows), "", sentence]
     if verdict.best is not None:
         parts[-1] += (
             " In bold: the smallest variant that passes also after the correction for all variants."
@@ -137,10 +137,11 @@ def _worst_classes(verdict: Verdict) -> list[str]:
         rows.append((_text(row["class"]), f"{row['examples']:,}", f"{change} ({low} to {high})"))
     title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
     headings = ("class", verdict.examples_are, "change, points")
-    return [title, "", *_table(headings, rows), "", "</details>", ""]
+    return [title, "", *markdown_table(headings, rows), "", "</details>", ""]
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table; the cells are Markdown already."""
     lines = [headings, ["---"] * len(headings), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
