@@ -10,7 +10,8 @@ for eight more at the same rates, and the statistics of BatchNormalization are e
 
 Cost: 3 members, 5,632 steps in all (2 trainings of 8 epochs): an hour and a half on one core.
 
-Measured by that command, all 10,000 test images; the float network has 93.20 %; intervals over images:
+Measured by that command, whose first eight epochs ran under another name before; all 10,000 test images; the float
+network has 93.20 %; intervals over images:
 
     variant                       top-1  change (95 %)            lost  won  worst class, its change
     8 epochs                      90.89  -2.31 (-2.80, -1.83)      425  194  cat      -6.3 (-8.6, -4.2)

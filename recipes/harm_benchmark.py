@@ -1,4 +1,4 @@
-"""Which compressor harms least? Seven networks through fifteen compressors, for the benchmark of compression harm.
+"""Which compressor harms least? Seven networks, each through up to fourteen compressors.
 
 Question: at a given size, which compressor costs the fewest images and classes, and does accuracy tell? `studies` has a
 study per network; all have the same compressors: files of other types, quantization-aware training, magnitude pruning
