@@ -118,7 +118,7 @@ def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_pa
         (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected alexnet"),
         (("report", "."), "holds no study"),
         (("view", "."), "holds no study"),
-        (("prepare", "mnist", "--from", "nowhere"), "nowhere"),
+        (("prepare", "kmnist", "--from", "nowhere"), "nowhere"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tfaudit, tmp_path, arguments, words):

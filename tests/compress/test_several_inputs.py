@@ -9,9 +9,10 @@ from tests.builders.nightly import first_and_nightly
 from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.sensitivity import rounding_errors
 from tfaudit.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -94,6 +95,31 @@ def test_every_kind_of_several_inputs(bert, kind):
     assert Flatbuffer(content).outputs == ("kind",)
     found, expected = predict(content, TEXT, k=3), predict(bert, TEXT, k=3, output="kind")
     assert (found.classes[:, 0] == expected.classes[:, 0]).mean() > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reverse", [False, True], ids=["forwards", "backwards"])
+def test_calibration_and_rounding_feed_each_input_its_own_values(reverse):
+    """Two inputs of equal shapes and other ranges; a file has its inputs in an order of its own."""
+    keras.utils.set_random_seed(2)
+    sources = [keras.Input((4,), name=name) for name in ("small", "large")]
+    values = [RNG.random((64, 4)).astype("float32"), 100 * RNG.random((64, 4)).astype("float32")]
+    if reverse:
+        sources, values = sources[::-1], values[::-1]
+    x = keras.layers.Concatenate()(sources)
+    model = keras.Model(sources, keras.layers.Dense(3, name="scores")(x))
+    data = tuple(values)
+    conversions = Conversions(model, representative=data)
+    own, _ = conversions.calibrated({})
+    feeds = conversions.feeds()
+    ranges = own.clipped(99, own.histograms(feeds))._ranges()
+    for index, source in own.network().sources():
+        expected = np.percentile(values[("large" in source.name) != reverse], [1, 99])
+        np.testing.assert_allclose(np.ravel(ranges[index]), expected, atol=0.01 * max(expected))
+    assert max(rounding_errors(own, feeds[:8]).values()) < 1
+    expected = np.asarray(model(values))
+    found = Flatbuffer(quantize(model, "int4", representative=data))(data)
+    assert np.abs(found - expected).mean() < 0.1 * np.abs(expected).mean()
 
 
 def test_inputs_by_position_and_outputs_by_layer():

@@ -209,13 +209,13 @@ def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(
     cluster, tmp_path, monkeypatch
 ):
     """The driver has it: a streaming set, of which nodes are sent nothing."""
-    streams = dataclasses.replace(load_dataset("mock:mnist", "train"), inputs=None)
+    streams = dataclasses.replace(load_dataset("mock:kmnist", "train"), inputs=None)
     monkeypatch.setattr(
-        run_module, "load_splits", lambda study: (streams, load_dataset("mock:mnist", "test"))
+        run_module, "load_splits", lambda study: (streams, load_dataset("mock:kmnist", "test"))
     )
-    study = dataclasses.replace(PLAIN, dataset="mnist", model="lenet_r", model_options={})
+    study = dataclasses.replace(PLAIN, dataset="kmnist", model="lenet_r", model_options={})
     assert_refused(
-        r"mnist.* \(on node \S+\), expected .*tfaudit prepare mnist",
+        r"kmnist.* \(on node \S+\), expected .*tfaudit prepare kmnist",
         run,
         study,
         tmp_path / "s",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
     from tfaudit.compress.litert.quantize import Conversions
     from tfaudit.compress.litert.selective import Calibrated
+    from tfaudit.compress.model_inputs import Inputs
 
 MODES = ("spared", "alone")
 COMPARED = (
@@ -300,14 +301,16 @@ class LayeredFiles:
             return self._source.quantized(sorted(spared))
 
 
-def rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:
+def rounding_errors(source: Calibrated, feeds: Sequence[Inputs]) -> dict[str, float]:
     """Return the debugger's root mean squared errors by operator, in quantization steps of the result."""
     import tensorflow as tf
 
+    network = source.network()
     with captured_output():
         content = source.quantized(verified=True)
         debugger = tf.lite.experimental.QuantizationDebugger(
-            quant_debug_model_content=content, debug_dataset=lambda: iter(feeds)
+            quant_debug_model_content=content,
+            debug_dataset=lambda: ([*network.arrays(images).values()] for images in feeds),
         )
         debugger.run()
         text = io.StringIO()

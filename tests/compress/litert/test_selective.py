@@ -111,7 +111,7 @@ def test_the_public_debugger_gives_the_same_file(debugged):
 def test_percentiles_are_those_of_numpy_within_a_bin(model, debugged):
     own = Calibrated(debugged.calibrated_model)
     before = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
-    own = own.clipped(99, own.histograms([[image[None]] for image in IMAGES]))
+    own = own.clipped(99, own.histograms([image[None] for image in IMAGES]))
     after = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
     source = min(before)  # the first tensor is the input
     width = (before[source][1] - before[source][0]) / 2048

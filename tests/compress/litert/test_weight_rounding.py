@@ -72,7 +72,7 @@ def test_patches_are_the_inputs_of_a_convolution(rng, settings):
     model = keras.Sequential([keras.Input((9, 8, 3)), conv, layers.Flatten()])
     images = np.cumsum(rng.normal(size=(60, 9, 8, 3)), axis=1).astype(np.float32)
     content = quantize(model, "float32")
-    rounding = RoundedWeights(content, [[image[None]] for image in images], 4)
+    rounding = RoundedWeights(content, [image[None] for image in images], 4)
     (name,) = rounding._kernels
     before, after = (Flatbuffer(one)(images) for one in (content, rounding.file([name])))
     kernel, bias = conv.get_weights()

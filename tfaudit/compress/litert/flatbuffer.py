@@ -101,12 +101,7 @@ class Flatbuffer:
 
         Raise an `InputError` if the inputs do not fit, or LiteRT cannot run the network on them.
         """
-        arrays = {
-            detail["index"]: _quantized(array, detail)
-            for array, detail in zip(
-                as_inputs(images, self.inputs), self._details.values(), strict=True
-            )
-        }
+        arrays = self.arrays(images)
         try:
             feed(self._interpreter, arrays)
         except (
@@ -116,6 +111,17 @@ class Flatbuffer:
             got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
             raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
+
+    def arrays(self, images: Inputs) -> dict[int, np.ndarray]:
+        """Return what an interpreter of this file takes, by tensor index and in the order of the file's inputs."""
+        arrays = {
+            detail["index"]: _quantized(array, detail)
+            for array, detail in zip(
+                as_inputs(images, self.inputs), self._details.values(), strict=True
+            )
+        }
+        order = [detail["index"] for detail in self._interpreter.get_input_details()]
+        return {index: arrays[index] for index in order}
 
     def sources(self) -> list[tuple[int, Input]]:
         """Return the inputs with the indices of their tensors."""

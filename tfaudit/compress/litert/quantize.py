@@ -380,13 +380,13 @@ class Conversions:
         _check_rescaling(self._forward.model, images[0])
         return images
 
-    def feeds(self) -> list[list[np.ndarray]]:
+    def feeds(self) -> list[Inputs]:
         """Return the representative images in steps, one per run."""
         step = self._batch or 1
         starts = range(0, len(self.images[0]) - step + 1, step)
-        return [[array[i : i + step] for array in self.images] for i in starts]
+        return [self._named([array[i : i + step] for array in self.images]) for i in starts]
 
-    def _checked_feeds(self) -> Iterator[list[np.ndarray]]:
+    def _checked_feeds(self) -> Iterator[Inputs]:
         for feed in self.feeds():
             self._check()
             yield feed
@@ -512,7 +512,7 @@ class Conversions:
 
         def feeds() -> Iterator[Any]:
             for feed in self._checked_feeds():
-                yield self._named(feed) if len(feed) > 1 else feed
+                yield feed if isinstance(feed, dict) else [feed]
 
         # The graph of a quantization-aware model holds its ranges.
         calibrates = kind.calibrated and not self._aware

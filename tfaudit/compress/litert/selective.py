@@ -12,7 +12,8 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 
 from tfaudit.compress.layer_calls import replaced_calls
-from tfaudit.compress.litert.flatbuffer import feed, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, without_delegates
+from tfaudit.compress.model_inputs import Inputs
 from tfaudit.runtime.tensorflow_internals import quantize_calibrated
 from tfaudit.study.quantization import FLOAT
 
@@ -115,11 +116,11 @@ class Calibrated:
             low[0], high[0] = edges[min(first, last)], edges[last + 1]
         return made
 
-    def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    def histograms(self, feeds: Iterable[Inputs]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return the histogram of every tensor's values, by its index: counts in bins of equal width, and bin edges.
 
         Args:
-            feeds: arrays for each run, in the order of the flatbuffer's inputs.
+            feeds: inputs of each run.
         """
         interpreter = without_delegates(
             bytes(self._content), experimental_preserve_all_tensors=True
@@ -129,14 +130,18 @@ class Calibrated:
             for index, (low, high) in self._ranges().items()
         }
         counts = {index: np.zeros(BINS, np.int64) for index in edges}
-        sources = [detail["index"] for detail in interpreter.get_input_details()]
-        for arrays in feeds:
-            feed(interpreter, dict(zip(sources, arrays, strict=True)))
+        network = self.network()
+        for images in feeds:
+            feed(interpreter, network.arrays(images))
             for index, bins in edges.items():
                 counts[index] += np.histogram(
                     interpreter.get_tensor(index), BINS, (bins[0], bins[-1])
                 )[0]
         return {index: (counts[index], bins) for index, bins in edges.items()}
+
+    def network(self) -> Flatbuffer:
+        """Return the float network."""
+        return Flatbuffer(bytes(self._content))
 
     def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return views of the ranges of all tensors that have one and are not constant."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.litert.flatbuffer import feed, kind_of, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, kind_of, without_delegates
+from tfaudit.compress.model_inputs import Inputs
 
 PATCHES = 128
 """Most positions of an image at which a convolution's inputs are taken, at random."""
@@ -35,11 +36,11 @@ class RoundedWeights:
 
     Args:
         content: the bytes of the float32 flatbuffer.
-        feeds: arrays for each run, in the order of the flatbuffer's inputs.
+        feeds: inputs of each run.
         bits: bits of a weight.
     """
 
-    def __init__(self, content: bytes, feeds: Iterable[Sequence[np.ndarray]], bits: int) -> None:
+    def __init__(self, content: bytes, feeds: Iterable[Inputs], bits: int) -> None:
         self._content = content
         graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
         sums = {
@@ -117,11 +118,11 @@ def _scales(weights: np.ndarray, squares: np.ndarray, top: int) -> np.ndarray:
 
 
 def _products(
-    content: bytes, sums: Iterable[Any], feeds: Iterable[Sequence[np.ndarray]]
+    content: bytes, sums: Iterable[Any], feeds: Iterable[Inputs]
 ) -> dict[int, np.ndarray]:
     """Return the mean products of the inputs of operators, by the index of the kernel."""
     interpreter = without_delegates(content, experimental_preserve_all_tensors=True)
-    sources = [detail["index"] for detail in interpreter.get_input_details()]
+    network = Flatbuffer(content)
     shapes = {
         detail["index"]: detail["shape"].tolist() for detail in interpreter.get_tensor_details()
     }
@@ -129,8 +130,8 @@ def _products(
     totals: dict[int, Any] = {}
     counts: dict[int, int] = {}
     operators = list(sums)
-    for arrays in feeds:
-        feed(interpreter, dict(zip(sources, arrays, strict=True)))
+    for images in feeds:
+        feed(interpreter, network.arrays(images))
         for operator in operators:
             kernel = operator.inputs[1]
             inputs = interpreter.get_tensor(operator.inputs[0])
