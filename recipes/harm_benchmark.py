@@ -1,4 +1,4 @@
-"""Which compressor harms least? Seven networks, each through up to fourteen compressors.
+"""Which compressor harms least? Eight networks, each through up to sixteen compressors.
 
 Question: at a given size, which compressor costs the fewest images and classes, and does accuracy tell? `studies` has a
 study per network; all have the same compressors: files of other types, quantization-aware training, magnitude pruning
@@ -11,9 +11,9 @@ goes on where it was interrupted, and writes the results as JSON and as a page:
     tfaudit prepare imagenet_photographs --from FOLDER
     tfaudit benchmark run runs/harm
 
-`tfaudit run harm_benchmark:resnet56` runs one of them alone. ResNet-50 is read from `resnet50.keras` in the working
-directory, `keras.applications.ResNet50().save("resnet50.keras")`. Results, rules and what not to conclude:
-docs/benchmark.md.
+`tfaudit run harm_benchmark:resnet56` runs one of them alone; ResNet-20 is the recipe `cifar10_resnet20`. ResNet-50 is
+read from `resnet50.keras` in the working directory, `keras.applications.ResNet50().save("resnet50.keras")`. Results,
+rules and what not to conclude: docs/benchmark.md.
 
 Pruned models are fine-tuned briefly, by equal numbers of steps with and without distillation; ResNet-50 is not trained,
 so its pruned variants are one-shot, with statistics of BatchNormalization estimated again.
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from tfaudit.recipes import (
     cifar10_pretrained,
+    cifar10_resnet20,
     digits,
     fashion_mnist_lenet,
     imagenet_resnet50_pretrained,
@@ -99,7 +100,7 @@ _all = (
     benchmarked(
         insurance_table.study,
         "insurance",
-        (*quantized("int16x8", "int4"), *pruned("logit")),
+        (*quantized("int16x8"), *pruned("logit")),
         fine_tuning(epochs=4, **OF_ROWS),
     ),
     benchmarked(
@@ -146,4 +147,7 @@ _all = (
     ),
 )
 
-studies = {study.name.removeprefix("harm_"): study for study in _all}
+studies = {
+    **{study.name.removeprefix("harm_"): study for study in _all},
+    "resnet20": cifar10_resnet20.study,
+}

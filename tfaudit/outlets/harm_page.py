@@ -25,6 +25,27 @@ SHOWN = (
     *("worst_corruption", "examples", "members", "reason", "command"),
 )
 
+RULES = (
+    "A loss is as strong as its interval, which stands in brackets: 95 %, over images, and over models where there are "
+    "several.",
+    "The worst class is chosen after the fact, and its interval is that of this class alone. It is a finding only if "
+    "it is among the harmed classes, which lost recall after Holm's correction over all classes.",
+    "The verdict is that of tfaudit gate with its default limits. “Cannot judge” means too few images or models; it "
+    "says nothing about the compressor.",
+    "Size is that of the gzipped file relative to the uncompressed one, so that zeros count. A network with zeros or "
+    "masked channels is no faster unless the channels are removed.",
+)
+"""What counts, a sentence or more each."""
+
+LIMITS = (
+    "Nothing about other models or data: each row is one model on one data set, and medians over so few models have no "
+    "interval.",
+    "Nothing about the best that a method can do: pruned models are fine-tuned briefly, and no setting was tuned on "
+    "these results.",
+    "Nothing about ranks: two compressors whose intervals overlap are not told apart.",
+)
+"""What not to conclude."""
+
 WIDTH = 330  # pixels of a panel of the chart
 
 
@@ -57,6 +78,8 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
         models=table["model"].nunique(),
         compressors=table["compressor"].nunique(),
         versions=sorted(set(table["version"])),
+        rules=RULES,
+        limits=LIMITS,
     )
     write_requested("out", path, page.encode())
     return path.absolute()

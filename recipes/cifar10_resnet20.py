@@ -1,0 +1,58 @@
+"""[F] on CIFAR-10 at feasible size: what does a residual network with something to lose forget? K = 3.
+
+Question ([F] 3.1, 3.2, 4): which classes and photographs does compression harm in a network of more than 90 % accuracy?
+ResNet-20 (269,722 parameters) is trained for 20 epochs at a rate that rises and falls once, with crops and mirroring.
+Pruned members continue the dense training from its fourteenth epoch on and are pruned for three epochs, except for the
+classifier; others are made from the finished dense members: pruned and fine-tuned briefly, with and without
+distillation, or quantized.
+
+    tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
+    tfaudit run cifar10_resnet20
+"""
+
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
+
+gradual = [Pruned(sparsity, begin=0.7, end=0.85, spare=("logits",)) for sparsity in (0.7, 0.9)]
+finetuned = {"treatment": "finetune", "spare": ("logits",), "batch_norm": "recalibrated"}
+
+study = Study(
+    name="cifar10_resnet20",
+    dataset="cifar10",
+    model="resnet20",
+    training=Training(
+        epochs=20,
+        learning_rate=0.2,
+        decay="cosine",
+        warmup=4.0,
+        weight_decay=5e-4,
+        augmentation="crop_flip",
+    ),
+    retraining=Training(
+        steps=150,
+        learning_rate=0.01,
+        decay="cosine",
+        weight_decay=5e-4,
+        augmentation="crop_flip",
+    ),
+    variants=(
+        *gradual,
+        *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8", "int16x8", "int4")),
+        Quantized("int8", keep_float="last"),
+        Quantized("int8", remedy="quantization_aware"),
+        *(
+            Pruned(sparsity, remedy=remedy, **finetuned)
+            for sparsity in (0.5, 0.7, 0.9)
+            for remedy in ((), "distillation")
+        ),
+        Pruned(0.3, method="l1", granularity="channel", axis=-1, **finetuned),
+    ),
+    model_options={"shortcuts": "projection"},
+    population=3,
+    top_k=10,
+    fork=True,
+    corruptions=("gaussian_noise", "contrast", "fog", "motion_blur"),
+    severities=(3,),
+    corrupted_variants=(*(variant.key for variant in gradual), "int8", "int4"),
+    smoke_options={"width": 0.25, "blocks": [1, 1, 1]},
+)
