@@ -87,6 +87,10 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(warm_workers, tm
             {"model_options": {"depth": 3}},
             "options: got 'depth', expected options of 'digits_convnet'",
         ),
+        (
+            {"variants": (Pruned(0.5, method="gradient", granularity="channel"),)},
+            "method: got 'gradient', expected .* with granularity='channel'",
+        ),
     ],
 )
 @pytest.mark.usefixtures("warm_workers")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
+from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
@@ -33,6 +34,7 @@ from tfaudit.store.files import lock
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
+from tfaudit.study.variants import Pruned
 
 USUAL = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""
@@ -164,6 +166,9 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     train, test = load_splits(study)
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
+    for variant in study.variants:
+        if isinstance(variant, Pruned):
+            check_method(variant.method, variant.granularity)
     trainings = (study.training, study.retraining)
     unusual = [t for t in trainings if isinstance(t, Training) and t.optimizer not in USUAL]
     if study.sources or unusual:

@@ -20,7 +20,7 @@ from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients, check_lo
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import SCOPES, rank_masks
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
-from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
+from tfaudit.compress.pruning.scores import GRANULARITIES, check_method, draws_for, score_inputs
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError, require, require_one_of, require_whole
 
@@ -52,10 +52,7 @@ class PruningMethod:
     tfmot: TFMOT | None = None
 
     def __post_init__(self) -> None:
-        require_one_of("granularity", self.granularity, GRANULARITIES)
-        methods = GRANULARITIES[self.granularity]
-        expected = " or ".join(map(repr, methods)) + f" with granularity={self.granularity!r}"
-        require(self.method in methods, "method", self.method, expected)
+        check_method(self.method, self.granularity)
         require_one_of("scope", self.scope, SCOPES)
         require_one_of("axis", self.axis, AXES)
         require_one_of("gradient", self.gradient, LOSSES)

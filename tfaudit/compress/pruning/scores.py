@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from tfaudit.errors import require, require_one_of
+
 GRANULARITIES: dict[str, dict[str, Callable[..., Any]]] = {"weight": {}, "channel": {}}
 """Scoring functions by method name, for each granularity: the unit that is scored and pruned as one."""
 
@@ -120,6 +122,14 @@ def linf(norm: Callable[[float], Any]) -> Any:
 def chip(independence: Any) -> Any:
     """Return the independence of each channel's feature map from the others, [R] H."""
     return independence
+
+
+def check_method(method: str, granularity: str) -> None:
+    """Raise an `InputError` for an unknown granularity, or a method that does not score its units."""
+    require_one_of("granularity", granularity, GRANULARITIES)
+    methods = GRANULARITIES[granularity]
+    expected = " or ".join(map(repr, methods)) + f" with granularity={granularity!r}"
+    require(method in methods, "method", method, expected)
 
 
 def score_inputs(method: str, granularity: str = "weight") -> frozenset[str]:
