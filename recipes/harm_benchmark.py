@@ -1,4 +1,4 @@
-"""Which compressor harms least? Eight networks, each through up to sixteen compressors.
+"""Which compressor harms least? Eight networks, each through up to fourteen compressors.
 
 Question: at a given size, which compressor costs the fewest images and classes, and does accuracy tell? `studies` has a
 study per network; all have the same compressors: files of other types, quantization-aware training, magnitude pruning
@@ -113,7 +113,7 @@ _all = (
     benchmarked(
         cifar10_pretrained.study,
         "resnet56",
-        (*quantized(), AWARE, *pruned("logits", has_batch_norm=True)),
+        (*quantized("int16x8"), AWARE, *pruned("logits", has_batch_norm=True)),
         OF_CIFAR,
         dataset="cifar10",
         corruptions=CORRUPTIONS,
@@ -121,7 +121,7 @@ _all = (
     benchmarked(
         cifar10_pretrained.study,
         "vgg16",
-        (*quantized(), AWARE, *pruned("logits", has_batch_norm=True)),
+        (*quantized("int16x8"), AWARE, *pruned("logits", has_batch_norm=True)),
         OF_CIFAR,
         dataset="cifar10",
         model=cifar10_pretrained.build_vgg16,
