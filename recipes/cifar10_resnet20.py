@@ -2,16 +2,16 @@
 
 Question ([F] 3.1, 3.2, 4): which classes and photographs does compression harm in a network of more than 90 % accuracy?
 ResNet-20 with projections (272,474 parameters) is trained for 26 epochs in bfloat16 at a rate that rises and falls
-once, with crops and mirroring. Pruned members continue the dense training from its eighteenth epoch on and are pruned for four epochs, except for the
-classifier; others are made from the finished dense members: pruned and fine-tuned briefly, with and without
-distillation, or quantized.
+once, with crops and mirroring. Pruned members continue the dense training from its eighteenth epoch on and are pruned
+for four epochs, except for the classifier; others are made from the finished dense members: pruned and fine-tuned
+briefly, with and without distillation, or quantized.
 
     tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
     tfaudit run cifar10_resnet20
 
-Cost: 45 members, 94,644 steps in all (9 trainings of 26 epochs, 21 of 150 steps; 42,690 steps are those that six members
-share with a dense one and that are not made again): about two hours on two cores with bfloat16 instructions, half an
-hour on one GPU (both estimated).
+Cost: 45 members, 94,644 steps in all (9 trainings of 26 epochs, 21 of 150 steps; 42,690 steps are those that six
+members share with a dense one and that are not made again): about two hours on two cores with bfloat16 instructions,
+half an hour on one GPU (both estimated).
 
 Published, [F] table 5, a wide ResNet on CIFAR-10, K = 30: cifar10_wide_resnet has the table.
 
