@@ -1,9 +1,10 @@
 """Keras models: checks that a model can be used, and inference that is traced once, on any backend."""
 
+import contextlib
 import operator
 import re
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import keras
@@ -53,6 +54,23 @@ def check_model(model: Any) -> keras.Model:
             "model", f"{model.name!r} with layers that are not built", "a built model: call it once"
         )
     return model
+
+
+@contextlib.contextmanager
+def float32_compute(model: keras.Model) -> Iterator[None]:
+    """Make mixed-precision layers compute in float32, as their weights: TFLite has no half-precision kernels."""
+    mixed = [
+        (layer, layer.dtype_policy)
+        for layer in layers_in(model)
+        if layer.variable_dtype == "float32" and layer.compute_dtype in ("float16", "bfloat16")
+    ]
+    try:
+        for layer, _ in mixed:
+            layer.dtype_policy = "float32"
+        yield
+    finally:
+        for layer, policy in mixed:
+            layer.dtype_policy = policy
 
 
 class KerasForward:

@@ -427,11 +427,6 @@ def with_layer(layer, shape):
             r"model: got .*'both' \(Concatenate\), expected others, or their names in keep_float",
         ),
         (
-            lambda: small(dtype="mixed_float16"),
-            {},
-            "layer 'hidden', which computes in float16, expected a model in fl",
-        ),
-        (
             lambda: quantization_aware(small()),
             {},
             "model: got 'small', which is quantization-aware already",
@@ -448,7 +443,6 @@ def with_layer(layer, shape):
         "recurrent",
         "activation",
         "concatenation",
-        "mixed",
         "twice",
         "unknown",
         "momentum",
@@ -459,6 +453,20 @@ def test_what_cannot_be_rounded_is_refused_in_one_line(make, options, message):
     with pytest.raises(InputError, match=message) as caught:
         quantization_aware(make(), **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16"])
+def test_a_copy_of_a_model_in_mixed_precision_computes_in_float32(dtype):
+    mixed, plain = small(dtype=dtype), small()
+    plain.set_weights(mixed.get_weights())
+    x = RNG.normal(size=(50, 4)).astype(np.float32)
+    copies = [compiled(quantization_aware(model)) for model in (mixed, plain)]
+    for copy in copies:
+        copy.fit(x, LABELS[:50] % 3, verbose=0, shuffle=False)
+    scores = [copy.predict(x, verbose=0) for copy in copies]
+    np.testing.assert_array_equal(*scores)
+    assert mixed.get_layer("hidden").compute_dtype == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(*(Flatbuffer(quantize(copy, "int8"))(x) for copy in copies))
 
 
 def test_subclassed_models_are_refused():

@@ -19,6 +19,7 @@ import tensorflow as tf
 from tfaudit.compress.keras_model import (
     KerasForward,
     chosen_output,
+    float32_compute,
     layers_by_name,
     require_tensorflow,
 )
@@ -412,7 +413,7 @@ class Conversions:
 
     def _with_batch(self, made: Callable[[], Any]) -> Any:
         """Return what a function makes; again with batches of one if a recurrent layer needs a known size."""
-        with _float32_compute(self._forward.model):
+        with float32_compute(self._forward.model):
             try:
                 return made()
             except ConversionError as error:
@@ -676,20 +677,3 @@ def _difference(scores: np.ndarray, expected: np.ndarray, tolerance: float = TOL
     )
     text = f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
     return "" if difference <= allowed else text  # NaN is not allowed either
-
-
-@contextlib.contextmanager
-def _float32_compute(model: keras.Model) -> Iterator[None]:
-    """Make mixed-precision layers compute in float32, as their weights: TFLite has no half-precision kernels."""
-    mixed = [
-        (layer, layer.dtype_policy)
-        for layer in layers_in(model)
-        if layer.variable_dtype == "float32" and layer.compute_dtype in ("float16", "bfloat16")
-    ]
-    try:
-        for layer, _ in mixed:
-            layer.dtype_policy = "float32"
-        yield
-    finally:
-        for layer, policy in mixed:
-            layer.dtype_policy = policy

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.keras_model import require_keras_model, require_tensorflow
+from tfaudit.compress.keras_model import float32_compute, require_keras_model, require_tensorflow
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
 from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
@@ -24,7 +24,6 @@ from tfaudit.runtime.keras_internals import (
     calls_in,
     calls_of,
     has_calls,
-    layers_in,
     maker,
     mark_dense,
     readers_of,
@@ -113,13 +112,14 @@ def quantization_aware(
     take and return int8 values and compute in float. Nested models are rewritten too.
 
     Args:
-        model: a built functional or sequential Keras 3 model in float32, which does not change.
+        model: a built functional or sequential Keras 3 model, which does not change. The copy of one in mixed precision
+            computes in float32.
         keep_float: names of layers that stay in float, including all layers of other kinds; the word "last" stands for
             the last layers, as in `quantize`. No layers by default.
         momentum: weight of earlier batches in the ranges of the activations, in [0, 1).
 
     Raises:
-        InputError: the model is subclassed or has mixed precision, or a layer of another kind is not in `keep_float`.
+        InputError: the model is subclassed, or a layer of another kind is not in `keep_float`.
 
     >>> keras.utils.set_random_seed(0)
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
@@ -133,7 +133,9 @@ def quantization_aware(
     require_tensorflow()
     model = require_keras_model(model)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
-    return _rewritten(model, check_rounding(model, keep_float), momentum)
+    spared = check_rounding(model, keep_float)
+    with float32_compute(model):
+        return _rewritten(model, spared, momentum)
 
 
 def check_rounding(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
@@ -146,10 +148,6 @@ def check_rounding(model: keras.Model, keep_float: Iterable[str] | str) -> set[s
             f"{model.name!r}, which is quantization-aware already",
             "a model of float layers",
         )
-    for layer in layers_in(model, itself=False):
-        if layer.compute_dtype in ("float16", "bfloat16"):
-            got = f"layer {layer.name!r}, which computes in {layer.compute_dtype}"
-            raise InputError("model", got, "a model in float32: build one and set_weights")
     unknown = [
         f"{op.name!r} ({type(op).__name__})"
         for op in _operations(model, spared)
