@@ -1,5 +1,8 @@
 """Statistics of BatchNormalization estimated anew: against NumPy layer by layer, and against torch's formula."""
 
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -193,6 +196,27 @@ def test_frozen_layers_and_those_in_inference_mode_keep_theirs():
     nested = spoiled(keras.Sequential([keras.Input((3,)), inner], name="net"))
     assert recalibrate_batch_norm(nested, batches_of((4, 3))) == (inner.layers[0].path,)
     assert np.abs(inner.layers[0].moving_mean.numpy()).max() < 7
+
+
+MEASURED = """
+import resource, keras, numpy as np, tfaudit
+x = images = keras.Input((256, 256, 1))
+for _ in range(40):
+    x = keras.layers.BatchNormalization()(x)
+model = keras.Model(images, x)
+def peak(count):
+    tfaudit.recalibrate_batch_norm(model, np.ones((count, 256, 256, 1), "float32"), batches=1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+small = peak(2)
+print(peak(128) - small)
+"""
+
+
+@pytest.mark.slow
+def test_activations_are_forgotten_once_they_are_used():
+    """Each of 40 layers has 32 MiB of them."""
+    done = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, check=True)
+    assert float(done.stdout) < 400
 
 
 def test_a_model_without_batch_norm_stays_as_it_is():
