@@ -46,6 +46,9 @@ LIMITS = (
 )
 """What not to conclude."""
 
+WIDEST = 50
+"""Widest interval, in points, of a worst class that is drawn: that of one image per class tells nothing."""
+
 WIDTH = 330  # pixels of a panel of the chart
 
 
@@ -103,18 +106,19 @@ def harm_chart(table: pd.DataFrame) -> Drawing:
     """Draw a row per compressor, the smallest file first, and a dot per model: newly wrong images, and the worst class.
 
     Args:
-        table: `HarmBenchmark.table`.
+        table: `HarmBenchmark.table`; a worst class whose interval is wider than 50 points has no dot.
     """
     size = table.groupby("compressor")["size_share"].transform("median")
     sizes = size.map(lambda share: f" ({share:.0%})" if share > 0 else "")
+    is_known = table["worst_class_high_pp"] - table["worst_class_low_pp"] <= WIDEST
     rows = table.assign(
         size=size,
         row=table["compressor"] + sizes,
         newly_wrong=100 * table["negative_flips"],
-        worst_loss=(0 - table["worst_class_pp"]).clip(lower=0),
+        worst_loss=(0 - table["worst_class_pp"]).clip(lower=0).where(is_known),
     ).sort_values("size", kind="stable")
     y = row_axis(rows["row"], limit=250)
-    axis = alt.Axis(values=[0, 0.1, 1, 10, 100], format="~g")
+    axis = alt.Axis(values=[0, 0.1, 1, 10, 100], format=".1~f")
     panels = [
         alt.Chart(rows, width=WIDTH, height=alt.Step(20))
         .mark_point(size=45, filled=True, opacity=0.75)
