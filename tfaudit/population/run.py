@@ -166,6 +166,14 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     train, test = load_splits(study)
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
+    _check_parts(study, train)
+    if test.num_examples and (test.preview is not None or not test.has_images):
+        next(previews(test.take(1), THUMBNAIL))
+    return study, train, test
+
+
+def _check_parts(study: Study, train: Dataset) -> None:
+    """Raise an `InputError` for a pruning method, a function or an optimizer that cannot be used."""
     for variant in study.variants:
         if isinstance(variant, Pruned):
             check_method(variant.method, variant.granularity)
@@ -176,9 +184,6 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
         from tfaudit.population.own_training import check_own_parts
 
         check_own_parts(study, train)
-    if test.num_examples and (test.preview is not None or not test.has_images):
-        next(previews(test.take(1), THUMBNAIL))
-    return study, train, test
 
 
 def _check_backend(study: Study, options: EngineOptions) -> None:
