@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -68,35 +68,42 @@ def recalibrate_batch_norm(
     ]
     if not layers:
         return ()
-    statistics: list[list[np.ndarray]] = [[] for _ in layers]
+    inputs = itertools.islice(_batches(model, data, batch_size, seed), batches)
     with _restored(model, layers):
-        for layer in layers:
-            layer.momentum = 0.0
-            for variable in _moving(layer):  # 0 times infinity is NaN
-                variable.assign(keras.ops.zeros(variable.shape, variable.dtype))
-        estimate = _estimate(model, layers)
-        seen = 0
         try:
-            for inputs in itertools.islice(_batches(model, data, batch_size, seed), batches):
-                found = estimate(mapped(keras.ops.convert_to_tensor, inputs))
-                for own, calls in zip(statistics, found, strict=True):
-                    own.extend(
-                        keras.ops.convert_to_numpy(call).astype(np.float64) for call in calls
-                    )
-                seen += 1
+            found = _statistics(model, layers, inputs)
         except InputError as problem:
             raise InputError("data", problem.got, problem.expected) from None
-    if seen < batches:
+    if len(found) < batches:
         raise InputError(
             "data",
-            f"{seen} batches",
+            f"{len(found)} batches",
             f"{batches} or more, or a smaller number of batches",
         )
+    statistics = [[call for batch in found for call in batch[i]] for i in range(len(layers))]
     estimated = {layer: own for layer, own in zip(layers, statistics, strict=True) if own}
     for layer, own in estimated.items():
         for variable, mean in zip(_moving(layer), np.mean(own, axis=0), strict=True):
             variable.assign(mean)
     return tuple(layer.path for layer in estimated)
+
+
+def _statistics(
+    model: keras.Model, layers: Sequence[keras.layers.BatchNormalization], batches: Iterable[Any]
+) -> list[list[list[np.ndarray]]]:
+    """Return for each batch and layer the mean and variance of each call; changes momenta and variables."""
+    for layer in layers:
+        layer.momentum = 0.0
+        for variable in _moving(layer):  # 0 times infinity is NaN
+            variable.assign(keras.ops.zeros(variable.shape, variable.dtype))
+    estimate = _estimate(model, layers)
+    return [
+        keras.tree.map_structure(
+            lambda call: keras.ops.convert_to_numpy(call).astype(np.float64),
+            estimate(mapped(keras.ops.convert_to_tensor, inputs)),
+        )
+        for inputs in batches
+    ]
 
 
 def _estimate(
