@@ -225,6 +225,18 @@ def test_a_full_disk_does_not_stop_the_training(tmp_path, monkeypatch):
     assert len(history) == 1
 
 
+def test_other_variants_leave_a_checkpoint_usable_but_forks_do_not(tmp_path):
+    def of(*variants, key="dense", **settings):
+        study = dataclasses.replace(STUDY, variants=variants, **settings)
+        return CheckpointFile.of_member(tmp_path, study, key, 0).identity
+
+    first, second = Pruned(0.5, treatment="finetune"), Pruned(0.5, begin=0.5)
+    assert of() == of(first) == of(second)
+    assert of(first, key=first.key) == of(second, first, key=first.key)
+    forked = [of(second, fork=True), of(second, Pruned(0.5, begin=0.6), fork=True)]
+    assert len({of(second), *forked}) == 3
+
+
 def test_the_interval_changes_no_identity_of_a_study_but_settings_do(tmp_path):
     def of(key="dense", member=0, **training):
         plan = dataclasses.replace(STUDY.training, **training)
@@ -232,7 +244,7 @@ def test_the_interval_changes_no_identity_of_a_study_but_settings_do(tmp_path):
         return CheckpointFile.of_member(tmp_path, study, key, member).identity
 
     assert of() == of(checkpoint_every=60)
-    assert len({of(), of(member=1), of("magnitude-0.7"), of(batch_size=20)}) == 4
+    assert len({of(), of(member=1), of(STUDY.keys[1]), of(batch_size=20)}) == 4
     changed = dataclasses.replace(STUDY.training, checkpoint_every=None)
     assert STUDY.difference(dataclasses.replace(STUDY, training=changed)) is None
     assert_refused("checkpoint_every: got -1", Training, epochs=1, checkpoint_every=-1)

@@ -40,7 +40,6 @@ _SETTINGS = (
     "model",
     "training",
     "retraining",
-    "variants",
     "seed",
     "limit",
     "model_options",
@@ -49,7 +48,7 @@ _SETTINGS = (
     "initialise",
     "fork",
 )
-"""Settings of a study on which a member depends."""
+"""Settings of a study on which a member depends, but for its variant."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +96,9 @@ class CheckpointFile:
             for name, value in study.identity().items()
         }  # a file may lie elsewhere on another machine
         versions = [importlib.metadata.version(name) for name in _LIBRARIES]
-        facts = [{name: fields[name] for name in _SETTINGS}, key, member, versions]
+        forks = study.forked if key == "dense" else ()  # the states that a dense training leaves
+        made = [variant.to_json() for variant in (study.variant(key), *forks)]
+        facts = [{name: fields[name] for name in _SETTINGS}, made, member, versions]
         identity = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
         return cls(path, identity, saved)
 
