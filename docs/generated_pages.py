@@ -19,7 +19,7 @@ from tfaudit.analysis.harm import HarmBenchmark
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS, text_columns
-from tfaudit.outlets.harm_page import LIMITS, RULES, shown_entries
+from tfaudit.outlets.harm_page import CAVEATS, RULES, shown_entries
 from tfaudit.outlets.markdown import markdown_table
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
@@ -31,7 +31,7 @@ def write(folder: Path) -> None:
     """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
     pages = {"sections.md": sections_page(), "columns.md": columns_page()}
     pages |= {"benchmark.md": benchmark_tables(folder.parent / "benchmark.json")}
-    pages |= {"benchmark_rules.md": _items(RULES), "benchmark_limits.md": _items(LIMITS)}
+    pages |= {"benchmark_rules.md": _items(RULES), "benchmark_caveats.md": _items(CAVEATS)}
     pages |= {"cli.md": command_line_page(), "papers.md": papers_page(), "limits.md": limits_page()}
     for space in NAMESPACES:
         names = public_names(space)

@@ -158,7 +158,7 @@ def _saved(
     command: str,
     shares: Mapping[str, float] = MappingProxyType({}),
 ) -> HarmBenchmark:
-    """Add entries of compressed models to a file, and return all; the last of the names are the models' titles."""
+    """Add entries to a file and return all; `names` are the model, the data, and the compressors' titles by key."""
     from tfaudit.analysis.harm import HarmBenchmark, entry
     from tfaudit.store.files import write_requested
 

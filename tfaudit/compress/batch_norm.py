@@ -80,7 +80,7 @@ def recalibrate_batch_norm(
             f"{len(found)} batches",
             f"{batches} or more, or a smaller number of batches",
         )
-    statistics = [[call for batch in found for call in batch[i]] for i in range(len(layers))]
+    statistics = [[*itertools.chain(*calls)] for calls in zip(*found, strict=True)]
     estimated = {layer: own for layer, own in zip(layers, statistics, strict=True) if own}
     for layer, own in estimated.items():
         for variable, mean in zip(_moving(layer), np.mean(own, axis=0), strict=True):
@@ -111,8 +111,8 @@ def _estimate(
 ) -> Callable[[Any], list[list[Any]]]:
     """Return a function from a batch to each layer's statistics, means and variances of each call in training mode.
 
-    On TensorFlow it is a graph, which forgets the activations of a layer once they are used: of a ResNet-50, those of
-    128 images take 18 GB.
+    On TensorFlow it is a graph, which frees the activations of a layer after their last use. Called eagerly, a
+    ResNet-50 holds 18 GB of them for 128 images.
     """
 
     def estimate(inputs: Any) -> list[list[Any]]:

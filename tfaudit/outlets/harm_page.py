@@ -37,7 +37,7 @@ RULES = (
 )
 """What counts, a sentence or more each."""
 
-LIMITS = (
+CAVEATS = (
     "Nothing about other models or data: each row is one model on one data set, and medians over so few models have no "
     "interval.",
     "Nothing about the best that a method can do: pruned models are fine-tuned briefly, and no setting was tuned on "
@@ -82,7 +82,7 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
         compressors=table["compressor"].nunique(),
         versions=sorted(set(table["version"])),
         rules=RULES,
-        limits=LIMITS,
+        caveats=CAVEATS,
     )
     write_requested("out", path, page.encode())
     return path.absolute()

@@ -59,7 +59,9 @@ class Flatbuffer:
 
     def _read(self, output: str | None) -> None:
         """Read the inputs and outputs of the flatbuffer."""
-        self._details = self._named("inputs", self._interpreter.get_input_details())
+        details = self._interpreter.get_input_details()
+        self._order = [detail["index"] for detail in details]
+        self._details = self._named("inputs", details)
         outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
         if len(outputs) > 1 and output is not None and output not in outputs:
@@ -120,8 +122,7 @@ class Flatbuffer:
                 as_inputs(images, self.inputs), self._details.values(), strict=True
             )
         }
-        order = [detail["index"] for detail in self._interpreter.get_input_details()]
-        return {index: arrays[index] for index in order}
+        return {index: arrays[index] for index in self._order}
 
     def sources(self) -> list[tuple[int, Input]]:
         """Return the inputs with the indices of their tensors."""
