@@ -29,6 +29,7 @@ class Flatbuffer:
         content: the bytes of the file.
         threads: number of LiteRT threads.
         output: name of the output; ignored if there is only one, whose name converters may have changed.
+        observed: whether to keep every tensor of a run for `tensor`; then on one thread and without delegates.
 
     Attributes:
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
@@ -43,12 +44,26 @@ class Flatbuffer:
 
     is_regression: bool | None = None
 
-    def __init__(self, content: bytes, *, threads: int = 1, output: str | None = None) -> None:
+    def __init__(
+        self,
+        content: bytes,
+        *,
+        threads: int = 1,
+        output: str | None = None,
+        observed: bool = False,
+    ) -> None:
         require_least(1, threads=threads)
         try:
             with captured_output():  # LiteRT prints a message about its delegate to stderr.
-                self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)
-                self._interpreter.allocate_tensors()
+                if observed:
+                    self._interpreter = without_delegates(
+                        bytes(content), experimental_preserve_all_tensors=True
+                    )
+                else:
+                    self._interpreter = Interpreter(
+                        model_content=bytes(content), num_threads=threads
+                    )
+                    self._interpreter.allocate_tensors()
             self._operators = _operators(bytes(content))
             self._read(output)
         except InputError:
@@ -113,6 +128,10 @@ class Flatbuffer:
             got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
             raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
+
+    def tensor(self, index: int) -> np.ndarray:
+        """Return a tensor of the last run of an observed network, by its index."""
+        return self._interpreter.get_tensor(index)  # type: ignore[no-any-return]
 
     def arrays(self, images: Inputs) -> dict[int, np.ndarray]:
         """Return what an interpreter of this file takes, by tensor index and in the order of the file's inputs."""

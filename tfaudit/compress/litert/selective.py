@@ -12,7 +12,7 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 
 from tfaudit.compress.layer_calls import replaced_calls
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.runtime.tensorflow_internals import quantize_calibrated
 from tfaudit.study.quantization import FLOAT
@@ -122,26 +122,21 @@ class Calibrated:
         Args:
             feeds: inputs of each run.
         """
-        interpreter = without_delegates(
-            bytes(self._content), experimental_preserve_all_tensors=True
-        )
         edges = {
             index: np.linspace(low[0], high[0], BINS + 1)
             for index, (low, high) in self._ranges().items()
         }
         counts = {index: np.zeros(BINS, np.int64) for index in edges}
-        network = self.network()
+        network = self.network(observed=True)
         for images in feeds:
-            feed(interpreter, network.arrays(images))
+            network.run(images)
             for index, bins in edges.items():
-                counts[index] += np.histogram(
-                    interpreter.get_tensor(index), BINS, (bins[0], bins[-1])
-                )[0]
+                counts[index] += np.histogram(network.tensor(index), BINS, (bins[0], bins[-1]))[0]
         return {index: (counts[index], bins) for index, bins in edges.items()}
 
-    def network(self) -> Flatbuffer:
+    def network(self, *, observed: bool = False) -> Flatbuffer:
         """Return the float network."""
-        return Flatbuffer(bytes(self._content))
+        return Flatbuffer(bytes(self._content), observed=observed)
 
     def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return views of the ranges of all tensors that have one and are not constant."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, kind_of, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, kind_of
 from tfaudit.compress.model_inputs import Inputs
 
 PATCHES = 128
@@ -121,20 +121,18 @@ def _products(
     content: bytes, sums: Iterable[Any], feeds: Iterable[Inputs]
 ) -> dict[int, np.ndarray]:
     """Return the mean products of the inputs of operators, by the index of the kernel."""
-    interpreter = without_delegates(content, experimental_preserve_all_tensors=True)
-    network = Flatbuffer(content)
-    shapes = {
-        detail["index"]: detail["shape"].tolist() for detail in interpreter.get_tensor_details()
-    }
+    network = Flatbuffer(content, observed=True)
     draws = np.random.default_rng(0)
     totals: dict[int, Any] = {}
     counts: dict[int, int] = {}
     operators = list(sums)
+    kernels = {operator.inputs[1] for operator in operators}
+    shapes = {kernel: network.tensor(kernel).shape for kernel in kernels}
     for images in feeds:
-        feed(interpreter, network.arrays(images))
+        network.run(images)
         for operator in operators:
             kernel = operator.inputs[1]
-            inputs = interpreter.get_tensor(operator.inputs[0])
+            inputs = network.tensor(operator.inputs[0])
             rows = _patches(inputs, shapes[kernel], operator.builtinOptions, draws)
             if rows.shape[1] <= MOST_INPUTS:
                 totals[kernel] = totals.get(kernel, 0) + rows.T @ rows
@@ -143,7 +141,7 @@ def _products(
 
 
 def _patches(
-    inputs: np.ndarray, kernel: list[int], options: Any, draws: np.random.Generator
+    inputs: np.ndarray, kernel: tuple[int, ...], options: Any, draws: np.random.Generator
 ) -> np.ndarray:
     """Return the inputs of some weighted sums, `(sums, inputs)`."""
     if len(kernel) == 2:
