@@ -221,6 +221,22 @@ def test_medians_are_over_models_and_count_those_that_pass(run, shown, tmp_path)
     assert rows.loc["int8", "size_share"] == 0.25
 
 
+def test_a_class_of_one_image_counts_in_no_median(run):
+    classes = np.arange(10)
+    wrong = np.where(classes == 3, 4, classes)
+    entries = [
+        entry(Predictions.from_top1(labels, labels), Predictions.from_top1(labels, after), names)
+        for labels, after, names in (
+            (classes, wrong, ("photographs", "d", "int8")),
+            (LABELS, np.load("hurt.npy"), ("digits", "d", "int8")),
+            (classes, wrong, ("photographs", "d", "int4")),
+        )
+    ]
+    rows = HarmBenchmark(pd.DataFrame(entries)).by_compressor().set_index("compressor")
+    assert rows.loc["int8", "worst_class_pp"] == -30
+    assert np.isnan(rows.loc["int4", "worst_class_pp"])
+
+
 @pytest.mark.slow
 def test_the_benchmark_runs_its_studies_and_goes_on(run, tmp_path, monkeypatch):
     tiny = dataclasses.replace(STUDY, name="harm_tiny", population=2)

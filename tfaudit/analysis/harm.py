@@ -66,6 +66,9 @@ TYPES: dict[str, type] = {
 
 UNKNOWN = (float("nan"), float("nan"), float("nan"))
 
+WIDEST = 50
+"""Widest interval, in points, of a worst class that is compared: that of one image per class tells nothing."""
+
 
 def entry(
     baseline: Predictions,
@@ -204,14 +207,23 @@ class HarmBenchmark:
         content = {"format": FORMAT, "entries": rows}
         return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
+    def comparable_worst_class(self) -> pd.Series:
+        """Return `worst_class_pp` by entry, NaN where its interval is wider than `WIDEST`."""
+        width = self.table["worst_class_high_pp"] - self.table["worst_class_low_pp"]
+        return self.table["worst_class_pp"].where(width <= WIDEST)
+
     def by_compressor(self) -> pd.DataFrame:
         """Return a row per compressor, by size: medians over the models, and in how many it passes and harms a class.
+
+        A worst class whose interval is wider than `WIDEST` counts in no median.
 
         Columns: `compressor`, `models`, `size_share`, `accuracy_pp`, `worst_class_pp`, `negative_flips`, `shift`,
         `harming` (models of which it harms a class) and `passes`.
         """
         table = self.table.assign(
-            harming=self.table["harmed_classes"] > 0, passes=self.table["outcome"] == "pass"
+            worst_class_pp=self.comparable_worst_class(),
+            harming=self.table["harmed_classes"] > 0,
+            passes=self.table["outcome"] == "pass",
         )
         medians = ["size_share", "accuracy_pp", "worst_class_pp", "negative_flips", "shift"]
         groups = table.groupby("compressor")

@@ -7,7 +7,7 @@ from pathlib import Path
 import altair as alt
 import pandas as pd
 
-from tfaudit.analysis.harm import ESTIMATES, HarmBenchmark, with_ends
+from tfaudit.analysis.harm import ESTIMATES, WIDEST, HarmBenchmark, with_ends
 from tfaudit.audits.gate.chart import COLOUR, SHAPE
 from tfaudit.charts.style import Drawing, row_axis, tooltips
 from tfaudit.errors import require
@@ -29,7 +29,8 @@ RULES = (
     "A loss is as strong as its interval, which stands in brackets: 95 %, over images, and over models where there are "
     "several.",
     "The worst class is chosen after the fact, and its interval is that of this class alone. It is a finding only if "
-    "it is among the harmed classes, which lost recall after Holm's correction over all classes.",
+    "it is among the harmed classes, which lost recall after Holm's correction over all classes. A worst class whose "
+    f"interval is wider than {WIDEST} points has no dot and counts in no median.",
     "The verdict is that of tfaudit gate with its default limits. “Cannot judge” means too few images or models; it "
     "says nothing about the compressor.",
     "Size is that of the gzipped file relative to the uncompressed one, so that zeros count. A network with zeros or "
@@ -45,9 +46,6 @@ CAVEATS = (
     "Nothing about ranks: two compressors whose intervals overlap are not told apart.",
 )
 """What not to conclude."""
-
-WIDEST = 50
-"""Widest interval, in points, of a worst class that is drawn: that of one image per class tells nothing."""
 
 WIDTH = 330  # pixels of a panel of the chart
 
@@ -65,7 +63,7 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
         "Compressors side by side",
         QUESTION,
         "",
-        figures=(Figure("harm", harm_chart(table), "A row per compressor, a dot per model."),),
+        figures=(Figure("harm", harm_chart(benchmark), "A row per compressor, a dot per model."),),
         tables=(
             ReportTable.of("Medians over the models", benchmark.by_compressor(), table="harm"),
             ReportTable.of("Every entry", shown_entries(table), SHOWN, "harm"),
@@ -102,20 +100,19 @@ def shown_entries(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def harm_chart(table: pd.DataFrame) -> Drawing:
+def harm_chart(benchmark: HarmBenchmark) -> Drawing:
     """Draw a row per compressor, the smallest file first, and a dot per model: newly wrong images, and the worst class.
 
-    Args:
-        table: `HarmBenchmark.table`; a worst class whose interval is wider than 50 points has no dot.
+    A worst class that is not comparable has no dot.
     """
+    table = benchmark.table
     size = table.groupby("compressor")["size_share"].transform("median")
     sizes = size.map(lambda share: f" ({share:.0%})" if share > 0 else "")
-    is_known = table["worst_class_high_pp"] - table["worst_class_low_pp"] <= WIDEST
     rows = table.assign(
         size=size,
         row=table["compressor"] + sizes,
         newly_wrong=100 * table["negative_flips"],
-        worst_loss=(0 - table["worst_class_pp"]).clip(lower=0).where(is_known),
+        worst_loss=(0 - benchmark.comparable_worst_class()).clip(lower=0),
     ).sort_values("size", kind="stable")
     y = row_axis(rows["row"], limit=250)
     axis = alt.Axis(values=[0, 0.1, 1, 10, 100], format=".1~f")
