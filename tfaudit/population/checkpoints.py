@@ -35,20 +35,6 @@ from tfaudit.study.study import Study
 
 _FACTS, _FORK = "facts", "fork/"
 _LIBRARIES = ("tfaudit", "keras", "tensorflow")
-_SETTINGS = (
-    "dataset",
-    "model",
-    "training",
-    "retraining",
-    "seed",
-    "limit",
-    "model_options",
-    "image_size",
-    "crop",
-    "initialise",
-    "fork",
-)
-"""Settings of a study on which a member depends, but for its variant."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,17 +75,13 @@ class CheckpointFile:
         member: int,
         saved: Callable[[], None] = lambda: None,
     ) -> CheckpointFile:
-        """Return the file of a member of a study."""
-        sources = {source: [Path(source).name, seal] for source, seal in study.fingerprints.items()}
-        fields = {
-            name: sources.get(value, value) if isinstance(value, str) else value
-            for name, value in study.identity().items()
-        }  # a file may lie elsewhere on another machine
+        """Return the file of a member of a study; its files may lie elsewhere on another machine."""
+        sources = sorted([Path(source).name, seal] for source, seal in study.fingerprints.items())
         versions = [importlib.metadata.version(name) for name in _LIBRARIES]
         forks = study.forked if key == "dense" else ()  # the states that a dense training leaves
-        made = [variant.to_json() for variant in (study.variant(key), *forks)]
-        facts = [{name: fields[name] for name in _SETTINGS}, made, member, versions]
-        identity = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        seals = [study.member_seals[made] for made in (key, *(variant.key for variant in forks))]
+        facts = json.dumps([seals, sources, member, versions])
+        identity = hashlib.sha256(facts.encode()).hexdigest()
         return cls(path, identity, saved)
 
     def load(self) -> Checkpoint | None:
