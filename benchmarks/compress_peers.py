@@ -67,6 +67,34 @@ def batches(images: np.ndarray) -> Iterable[np.ndarray]:
         yield images[start : start + BATCH].astype(np.float32)
 
 
+def torch_resnet56() -> Any:
+    """Return the network of `recipes/cifar10_pretrained.py` as a module of PyTorch."""
+    import torch
+    from torchopt.model.resnet import resnet56
+
+    from tfaudit.recipes.cifar10_pretrained import _weights
+
+    network = resnet56()
+    weights = _weights("resnet56_cifar10_0.9320_45k.pth")
+    network.load_state_dict({key: torch.tensor(value) for key, value in weights.items()})
+    return network.eval()
+
+
+def torch_images(images: np.ndarray) -> Any:
+    """Return images as the tensor that `torch_resnet56` takes."""
+    import torch
+
+    return torch.from_numpy(images.astype(np.float32) / 255).permute(0, 3, 1, 2)
+
+
+def torch_scores(network: Any, images: np.ndarray) -> np.ndarray:
+    """Return the scores of a module of PyTorch."""
+    import torch
+
+    with torch.no_grad():
+        return np.concatenate([network(torch_images(part)).numpy() for part in batches(images)])
+
+
 def with_tfaudit(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
     """Search with `compress_to_limits`."""
     start = time.process_time()
@@ -126,35 +154,21 @@ def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path
 def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
     """Quantize with MCT's mixed precision in PyTorch, to fewer bits until the loss reaches the limit."""
     import model_compression_toolkit as mct
-    import torch
-    from torchopt.model.resnet import resnet56
 
-    from tfaudit.recipes.cifar10_pretrained import _weights
-
-    def tensor(images: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(images.astype(np.float32) / 255).permute(0, 3, 1, 2)
-
-    def scores(network: torch.nn.Module, images: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            return np.concatenate([network(tensor(part)).numpy() for part in batches(images)])
-
-    def calibration() -> Iterable[list[torch.Tensor]]:
+    def calibration() -> Iterable[list[Any]]:
         for part in batches(parts.calibration.images):
-            yield [tensor(part)]
+            yield [torch_images(part)]
 
     start = time.process_time()
-    network = resnet56()
-    weights = _weights("resnet56_cifar10_0.9320_45k.pth")
-    network.load_state_dict({key: torch.tensor(value) for key, value in weights.items()})
-    network.eval()
+    network = torch_resnet56()
     selection = parts.selection
-    before = accuracy(scores(network, selection.images), selection.labels)
+    before = accuracy(torch_scores(network, selection.images), selection.labels)
     eight = mct.core.pytorch_resource_utilization_data(network, calibration).weights_memory
     made, size, least = network, 0.0, np.nan
     for bits in BITS:
         target = mct.core.ResourceUtilization(weights_memory=eight * bits / 8)
         smaller, told = mct.ptq.pytorch_post_training_quantization(network, calibration, target)
-        loss = before - accuracy(scores(smaller, selection.images), selection.labels)
+        loss = before - accuracy(torch_scores(smaller, selection.images), selection.labels)
         reached = told.final_resource_utilization.weights_memory
         print(f"MCT: {bits} bits, {reached:,.0f} bytes, {100 * loss:.2f} points lost", flush=True)
         if 100 * loss > drop:
@@ -162,7 +176,7 @@ def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path)
         made, size, least = smaller, reached, bits
     seconds = time.process_time() - start
     return Reached(
-        f"{least} bits a weight", int(size), scores(made, parts.held_out.images), seconds
+        f"{least} bits a weight", int(size), torch_scores(made, parts.held_out.images), seconds
     )
 
 
