@@ -1,19 +1,21 @@
 """How close training comes to the machine: operations a second of a member's step over those of matrix products.
 
     python benchmarks/training_rate.py [NET ...] [--batch-size 128] [--steps 100] [--rounds 3] [--clock cpu]
+        [--precision mixed_bfloat16]
 
 A step counts as three forward passes, each with the operations that `tfaudit.cost` reports; so what BatchNormalization,
 ReLU, pooling and the optimizer do counts as time, but not as operations. The machine's rate is that of the best of
 several products of square float32 matrices in the same thread. Of each net the benchmark prints
 
 - `member`: steps as the engine does them, one after another, with batches from the seeded pipeline;
-- `single`: the same with `steps_per_execution=1`, as Keras does them by default, and its time over `member`'s;
+- `unfused`: the same with Keras' own BatchNormalization, and its time over `member`'s;
+- `single`: the same as `member` with `steps_per_execution=1`, as Keras does them by default, and its time over `member`'s;
 - `compute`: the same compiled step on one batch that is there already;
 - `pipeline`: the batches alone;
 - `pruning`: `member` with gradual pruning to 90 %, whose masks change every 20 steps;
 - what a member costs besides: seconds of the first step, which traces, and of saving, predicting 10,000 images.
 
-`--clock cpu` counts the processor's seconds of all threads, which other load affects less. Goal for `member`: .6.
+`--precision` is that of the network; matrix products stay in float32. `--clock cpu` counts the processor's seconds of all threads, which other load affects less. Goal for `member`: .6.
 """
 
 import argparse
@@ -80,17 +82,32 @@ def matrix_rate(clock: Callable[[], float]) -> float:
 
 
 def measure(
-    net: str, size: int, steps: int, rounds: int, clock: Callable[[], float], machine: float
+    net: str,
+    size: int,
+    steps: int,
+    rounds: int,
+    clock: Callable[[], float],
+    machine: float,
+    precision: str,
 ) -> None:
     """Print the rates of a net with batches of a size."""
     shape, augmentation = NETS[net]
     data = random_images(shape, 100 * size)
-    plan = Training(steps=steps, batch_size=size, augmentation=augmentation, weight_decay=5e-4)
+    plan = Training(
+        steps=steps,
+        batch_size=size,
+        augmentation=augmentation,
+        weight_decay=5e-4,
+        precision=precision,
+    )
     study = Study(name="rate", dataset="cifar10", model=net, training=plan)
     trainer, pruner = (
         Trainer(study, plan, data),
         gradual_trainer(study, Pruned(0.9, frequency=20), data),
     )
+    unfused = Trainer(study, plan, data)
+    for layer in unfused.model.layers:
+        vars(layer).pop("call", None)  # what `fuse_batch_norm` has set
     single = Trainer(study, dataclasses.replace(plan, steps_per_execution=1), data)
     model, pruned = trainer.build(0), pruner.build(0)
     operations = 3 * size * counts(model).summary()["flops"]
@@ -103,11 +120,13 @@ def measure(
     first = seconds(lambda: trainer.train(model, 0))
     pruner.train(pruned, 0)
     single.train(model, 0)
+    unfused.train(model, 0)
     batches = training_batches(data, batch_size=size, seed=0, augmentation=augmentation)
     batch = next(iter(batches))
     constant = tf.data.Dataset.from_tensors(batch).cache().repeat()
     parts = {
         "member": lambda: trainer.train(model, 0),
+        "unfused": lambda: unfused.train(model, 0),
         "single": lambda: single.train(model, 0),
         "compute": lambda: trainer.model.fit(
             constant, steps_per_epoch=steps, verbose=0, shuffle=False
@@ -119,7 +138,6 @@ def measure(
     for _ in range(rounds):
         for name, part in parts.items():
             times[name].append(seconds(part))
-    ratios = [a / b for a, b in zip(times["single"], times["member"], strict=True)]
     print(f"{net}: batches of {size}, {operations / 1e9:.2f} billion operations a step")
     for name, values in times.items():
         step = statistics.median(values) / steps
@@ -129,9 +147,10 @@ def measure(
             else f"  {operations / step / 1e9:6.1f} GFLOP/s  {operations / step / machine:.2f}"
         )
         print(f"  {name:9}{1000 * step:7.2f} ms{share}")
-    print(
-        f"  single / member {statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))})"
-    )
+    for name in ("unfused", "single"):
+        ratios = sorted(a / b for a, b in zip(times[name], times["member"], strict=True))
+        each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"  {name} / member {statistics.median(ratios):.2f} ({each})")
     with tempfile.TemporaryDirectory() as folder:
         saving = seconds(lambda: model.save(Path(folder) / "m.keras"))
     tests = np.zeros((TESTED, *shape), np.float32)
@@ -151,6 +170,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--precision", default="float32")
     arguments = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -158,7 +178,15 @@ def main() -> None:
     machine = matrix_rate(clock)
     print(f"matrix products: {machine / 1e9:.1f} GFLOP/s of one thread", flush=True)
     for net in arguments.nets or NETS:
-        measure(net, arguments.batch_size, arguments.steps, arguments.rounds, clock, machine)
+        measure(
+            net,
+            arguments.batch_size,
+            arguments.steps,
+            arguments.rounds,
+            clock,
+            machine,
+            arguments.precision,
+        )
 
 
 if __name__ == "__main__":

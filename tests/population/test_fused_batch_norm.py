@@ -63,6 +63,22 @@ def test_moving_averages_by_their_definition(shape):
     np.testing.assert_allclose(outputs, (images - mean) / np.sqrt(variance + 1e-3), atol=1e-4)
 
 
+def test_in_mixed_precision_statistics_stay_in_float(images):
+    plain, fused = (network(dtype="mixed_bfloat16") for _ in range(2))
+    fuse_batch_norm(fused)
+    ours, theirs = (model.get_layer("bn")(images, training=True) for model in (fused, plain))
+    assert ours.dtype == theirs.dtype == tf.bfloat16
+    np.testing.assert_allclose(
+        *(tf.cast(x, tf.float32) for x in (ours, theirs)), rtol=0.02, atol=0.02
+    )
+    for mine, other in zip(fused.get_weights(), plain.get_weights(), strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+    (_, gradients), (_, expected) = step(fused, images), step(plain, images)
+    for mine, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=0.05, atol=0.05 * np.abs(other).max())
+
+
 def test_frozen_layers_and_others_stay_as_they_are(images):
     frozen = network()
     frozen.get_layer("bn").trainable = False
@@ -71,7 +87,7 @@ def test_frozen_layers_and_others_stay_as_they_are(images):
     fuse_batch_norm(frozen)
     np.testing.assert_array_equal(frozen(images, training=True), expected)
     assert all((a == b).all() for a, b in zip(before, frozen.get_weights(), strict=True))
-    for settings in ({"axis": 1}, {"dtype": "mixed_bfloat16"}):
+    for settings in ({"axis": 1}, {"dtype": "float64"}):
         layer = keras.layers.BatchNormalization(**settings)
         fuse_batch_norm(keras.Sequential([keras.Input((6, 5, 3)), layer]))
         assert "call" not in vars(layer)
