@@ -10,7 +10,7 @@ them to its own, and keeps its default settings. The scores of all test images, 
 `peers` and by `tfaudit benchmark submit` to `results.json`.
 
 Sizes are those of the gzipped files. MCT writes no file with fewer bits: its file has floats that take few values,
-which gzip packs almost as well. Everything runs on one core.
+which gzip packs almost as well.
 """
 
 import gzip
@@ -158,5 +158,4 @@ def main(folder: Path, results: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     main(Path(sys.argv[1]), Path(sys.argv[2]))

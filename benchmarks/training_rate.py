@@ -9,13 +9,14 @@ several products of square float32 matrices in the same thread. Of each net the 
 
 - `member`: steps as the engine does them, one after another, with batches from the seeded pipeline;
 - `unfused`: the same with Keras' own BatchNormalization, and its time over `member`'s;
-- `single`: the same as `member` with `steps_per_execution=1`, as Keras does them by default, and its time over `member`'s;
+- `single`: `member` with `steps_per_execution=1`, as Keras does them by default, and its time over `member`'s;
 - `compute`: the same compiled step on one batch that is there already;
 - `pipeline`: the batches alone;
 - `pruning`: `member` with gradual pruning to 90 %, whose masks change every 20 steps;
 - what a member costs besides: seconds of the first step, which traces, and of saving, predicting 10,000 images.
 
-`--precision` is that of the network; matrix products stay in float32. `--clock cpu` counts the processor's seconds of all threads, which other load affects less. Goal for `member`: .6.
+`--clock cpu` counts the processor's seconds of all threads, which other load affects less. `--precision` is that of the
+network; matrix products stay in float32. Goal for `member`: .6.
 """
 
 import argparse
@@ -82,15 +83,10 @@ def matrix_rate(clock: Callable[[], float]) -> float:
 
 
 def measure(
-    net: str,
-    size: int,
-    steps: int,
-    rounds: int,
-    clock: Callable[[], float],
-    machine: float,
-    precision: str,
+    net: str, options: argparse.Namespace, clock: Callable[[], float], machine: float
 ) -> None:
-    """Print the rates of a net with batches of a size."""
+    """Print the rates of a net."""
+    size, steps = options.batch_size, options.steps
     shape, augmentation = NETS[net]
     data = random_images(shape, 100 * size)
     plan = Training(
@@ -98,7 +94,7 @@ def measure(
         batch_size=size,
         augmentation=augmentation,
         weight_decay=5e-4,
-        precision=precision,
+        precision=options.precision,
     )
     study = Study(name="rate", dataset="cifar10", model=net, training=plan)
     trainer, pruner = (
@@ -135,7 +131,7 @@ def measure(
         "pruning": lambda: pruner.train(pruned, 0),
     }
     times = {name: [] for name in parts}
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         for name, part in parts.items():
             times[name].append(seconds(part))
     print(f"{net}: batches of {size}, {operations / 1e9:.2f} billion operations a step")
@@ -171,22 +167,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--precision", default="float32")
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    clock = CLOCKS[arguments.clock]
+    clock = CLOCKS[options.clock]
     machine = matrix_rate(clock)
     print(f"matrix products: {machine / 1e9:.1f} GFLOP/s of one thread", flush=True)
-    for net in arguments.nets or NETS:
-        measure(
-            net,
-            arguments.batch_size,
-            arguments.steps,
-            arguments.rounds,
-            clock,
-            machine,
-            arguments.precision,
-        )
+    for net in options.nets or NETS:
+        measure(net, options, clock, machine)
 
 
 if __name__ == "__main__":
