@@ -1,18 +1,23 @@
 """What a person reads while a population is made."""
 
+import dataclasses
 import io
 
 from rich.console import Console
 
 from tests.builders.refusals import assert_refused
-from tfaudit.population.plan import ConditionJob, Event
+from tests.builders.tiny_studies import STUDY
+from tfaudit.population.plan import ConditionJob, Event, member_jobs
 from tfaudit.population.plan import MemberJob as Job
 from tfaudit.population.progress import (
     LiveProgress,
     PlainProgress,
     Progress,
+    RemainingTime,
     progress_for,
 )
+from tfaudit.store.store import Store
+from tfaudit.study import Pruned, Quantized, Training
 from tfaudit.study.conditions import Condition
 
 STORY = [
@@ -40,7 +45,9 @@ EVALUATIONS = [
 def told(make, terminal, story=STORY, **begin):
     console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
     with make(console) as progress:
-        progress.begin(**begin or {"total": 5, "already": 2})
+        progress.begin(
+            **begin or {"total": 5, "jobs": [Job("dense", number) for number in range(3)]}
+        )
         for event in story:
             progress.update(event)
     return console.file.getvalue()
@@ -73,7 +80,7 @@ def test_the_terminal_decides():
 
 def test_evaluations_are_counted_one_by_one():
     """A condition that is tried once more goes on where it was; what is given up is not waited for."""
-    begin = {"total": 100, "already": 30, "what": "evaluations"}
+    begin = {"jobs": [FOG, SNOW], "total": 100, "what": "evaluations"}
     plain = told(PlainProgress, terminal=False, story=EVALUATIONS, **begin)
     assert "30 of 100 evaluations exist already" in plain
     assert "condition fog 3 failed, trying again: the worker process died" in plain
@@ -91,11 +98,44 @@ def test_evaluations_are_counted_one_by_one():
 def test_members_and_then_evaluations():
     console = Console(file=io.StringIO())
     progress = PlainProgress(console)
-    progress.begin(1, 0)
+    progress.begin([Job("dense", 0)], 1)
     progress.update(Event("failed", Job("dense", 0), "boom"))
-    progress.begin(40, 0, what="evaluations")
+    progress.begin([FOG], 40, what="evaluations")
     progress.update(Event("done", FOG))
     assert console.file.getvalue().splitlines()[-1] == "[40/40] fog 3 done"
+
+
+def test_the_time_left_follows_from_the_steps_of_the_jobs_and_the_workers(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("tfaudit.population.progress.time.monotonic", lambda: now[0])
+    dense = [Job("dense", number, effort=1000) for number in range(2)]
+    pruned = [Job("pruned", number, "dense", effort=300) for number in range(2)]
+    int8 = [Job("int8", number, "dense") for number in range(4)]
+    remaining = RemainingTime([*dense, *pruned, *int8])
+    for job in dense:
+        remaining.update(Event("started", job))
+    now[0] = 1000.0
+    assert remaining.seconds == 0  # nothing is known yet
+    remaining.update(Event("done", dense[0]))
+    assert remaining.seconds == 302  # a step a second: 600 and 4 steps, shared by two workers
+    remaining.update(Event("failed", dense[1], "boom"))
+    for job in pruned:
+        remaining.update(Event("failed", job, "its parent failed"))
+    assert remaining.seconds == 2
+
+
+def test_jobs_know_the_steps_of_their_training(tmp_path):
+    plan = Training(epochs=2, batch_size=10, validation=0.5)
+    late = Pruned(0.5, begin=0.5)
+    variants = Pruned(0.5), late, Quantized("int8"), Pruned(0.9, treatment="finetune")
+    study = dataclasses.replace(
+        STUDY, training=plan, retraining=Training(steps=7), variants=variants, fork=True
+    )
+    jobs = member_jobs(Store.create(tmp_path, study, {}), examples=100)
+    efforts = {job.variant: job.effort for job in jobs}
+    own = late.dense_steps(10)
+    assert efforts == dict(zip(study.keys, (10, 10, 10 - own, 1, 7), strict=True))
+    assert 0 < own < 10
 
 
 def test_progress_is_chosen_by_word():

@@ -17,12 +17,13 @@ from tfaudit.errors import InputError, bytes_in_words
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.machine import free_memory, gpu_memory, used_memory, visible_gpus
+from tfaudit.population.plan import planned_training
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.training import Trainer
 from tfaudit.study.settings import check_positive
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
-from tfaudit.study.variants import Dense, Pruned, Quantized, Variant
+from tfaudit.study.variants import Quantized
 
 WEIGHT_BYTES = {"float32": 4, "float16": 2}
 """Bytes of a weight in a flatbuffer, by kind of quantization; 1 for the other kinds."""
@@ -67,7 +68,7 @@ def dry_run(
     if not here:
         study = dataclasses.replace(study, dataset=f"{MOCK_PREFIX}{name}")
     train, test = load_splits(study)
-    plans = [plan for variant in study.all_variants if (plan := _plan(study, variant))]
+    plans = [plan for variant in study.all_variants if (plan := planned_training(study, variant))]
     rows = {
         "data": f"{name}, {train.num_examples:,} training and {test.num_examples:,} test examples"
         if here
@@ -89,17 +90,6 @@ def dry_run(
     lost = "its training" if every is None else f"the {every:g} s since its last checkpoint"
     rows["a failure"] = f"costs one member at most {lost}, and the start of another attempt"
     return rows
-
-
-def _plan(study: Study, variant: Variant) -> Training | str | None:
-    """Return the training that makes a variant's members, None if they are made without one."""
-    scratch = isinstance(variant, Dense) or (isinstance(variant, Pruned) and not variant.parent)
-    if scratch:
-        return study.planned_training
-    again = isinstance(variant, Pruned) and variant.treatment != "one_shot"
-    if again or (isinstance(variant, Quantized) and variant.remedies):
-        return study.planned_retraining
-    return None
 
 
 def _time(
@@ -139,8 +129,7 @@ def _time(
 def _steps(plan: Training | str, train: Dataset | None) -> int | None:
     if isinstance(plan, str) or (plan.epochs is not None and train is None):
         return None
-    count = train.num_examples if train else 0
-    return plan.total_steps(count - math.ceil(count * plan.validation))
+    return plan.total_steps(plan.trained_examples(train.num_examples if train else 0))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
+from tfaudit.study.study import Study
+from tfaudit.study.training import Training
+from tfaudit.study.variants import Dense, Pruned, Quantized, Variant
 
 Order = tuple[str, str, int]
 """A job as a worker receives it: "member", variant and number, or "condition", corruption and severity."""
@@ -50,6 +53,8 @@ class MemberJob:
     member: int  # number of the member
     # Key of the variant whose member of the same number must be made first.
     parent: str | None = None
+    # Steps of its training, by which the remaining time is estimated; at least 1.
+    effort: int = 1
     size: ClassVar[int] = 1  # number of members' predictions that the job produces
 
     @property
@@ -88,6 +93,11 @@ class ConditionJob:
     condition: Condition  # one of the study's
     size: int  # number of members not yet tested under it
     needs: ClassVar[None] = None
+
+    @property
+    def effort(self) -> int:
+        """Number of tests."""
+        return self.size
 
     @property
     def order(self) -> Order:
@@ -129,11 +139,41 @@ class Event:
     machine: dict[str, Any] | None = None
 
 
-def member_jobs(store: Store) -> list[MemberJob]:
-    """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations."""
+def planned_training(study: Study, variant: Variant) -> Training | str | None:
+    """Return the training that makes a variant's members, None if they are made without one."""
+    scratch = isinstance(variant, Dense) or (isinstance(variant, Pruned) and not variant.parent)
+    if scratch:
+        return study.planned_training
+    again = isinstance(variant, Pruned) and variant.treatment != "one_shot"
+    if again or (isinstance(variant, Quantized) and variant.remedies):
+        return study.planned_retraining
+    return None
+
+
+def _efforts(study: Study, examples: int) -> dict[str, int]:
+    """Return the steps that members of each variant are trained, at least 1; 1 for all if a function trains some."""
+    steps = {}
+    for variant in study.all_variants:
+        plan = planned_training(study, variant)
+        if isinstance(plan, str):
+            return dict.fromkeys(study.keys, 1)
+        steps[variant.key] = plan.total_steps(plan.trained_examples(examples)) if plan else 0
+    for variant in study.forked:
+        steps[variant.key] -= variant.dense_steps(steps[variant.key])
+    return {key: max(number, 1) for key, number in steps.items()}
+
+
+def member_jobs(store: Store, examples: int) -> list[MemberJob]:
+    """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations.
+
+    Args:
+        store: the store.
+        examples: number of training examples.
+    """
     study = store.study
+    efforts = _efforts(study, examples)
     jobs = [
-        MemberJob(key, member, study.parent_of(key))
+        MemberJob(key, member, study.parent_of(key), efforts[key])
         for member in range(study.population)
         for key in study.keys
     ]

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Self
 
 import rich.progress
@@ -15,7 +16,7 @@ from rich.progress import (
 )
 
 from tfaudit.errors import require
-from tfaudit.population.plan import Event, Order
+from tfaudit.population.plan import Event, Job, Order
 from tfaudit.runtime.user_functions import failure_line
 
 
@@ -66,15 +67,58 @@ class Progress(Display):
         console = Console()
         return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
-    def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        """Start a phase in which `total` members or evaluations are wanted, `already` of which exist."""
+    def begin(self, jobs: Sequence[Job], total: int, *, what: str = "members") -> None:
+        """Start a phase whose jobs make what is missing of the `total` members or evaluations."""
 
     def update(self, event: Event) -> None:
         """Display an event."""
 
 
+class RemainingTime:
+    """Estimate of the time that jobs will take: their effort over the rate of a worker, shared by the workers.
+
+    The first jobs are the longest: with the mean time of a job instead, a study of 45 short members and 3 long ones
+    seems to take twenty times as long as it does.
+
+    Args:
+        jobs: the jobs; a job's effort may be in any unit that is the same for all.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._left = {job.order: float(job.effort) for job in jobs}
+        self._began: dict[Order, float] = {}
+        self._effort = self._busy = 0.0
+        self._workers = 0
+
+    def update(self, event: Event) -> None:
+        """Take note of an event."""
+        now, job = time.monotonic(), event.job
+        if event.kind == "started":
+            self._began[job.order] = now
+            self._workers = max(self._workers, len(self._began))
+        elif event.kind in ("advanced", "done"):
+            left = job.effort * event.left / job.size
+            self._effort += self._left.get(job.order, 0) - left
+            self._busy += now - self._began.get(job.order, now)
+            self._began[job.order], self._left[job.order] = now, left
+        if event.kind in ("retried", "failed", "done"):
+            self._began.pop(job.order, None)
+        if event.kind == "failed":
+            self._left[job.order] = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The estimate; 0 if nothing is left, or nothing is known."""
+        if not self._effort or not self._busy:
+            return 0.0
+        now, rate = time.monotonic(), self._effort / self._busy
+        running = {order: now - began for order, began in self._began.items()}
+        needed = (left / rate - running.get(order, 0) for order, left in self._left.items())
+        return sum(max(seconds, 0) for seconds in needed) / max(self._workers, 1)
+
+
 class _CountingProgress(Progress):
-    """Counts finished jobs and estimates the remaining time from the rate so far."""
+    """Counts finished jobs and estimates the remaining time from the effort of jobs and the rate so far."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -83,14 +127,15 @@ class _CountingProgress(Progress):
         """Display an event that has been counted, or the beginning of a phase."""
         raise NotImplementedError
 
-    def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        self.total, self.already, self.what, self.began = total, already, what, time.monotonic()
+    def begin(self, jobs: Sequence[Job], total: int, *, what: str = "members") -> None:
+        self.total, self.what = total, what
+        self.already = total - sum(job.size for job in jobs)
         self.counts: Counter[str] = Counter()
         self.running: dict[Order, str] = {}
         self.made: dict[Order, int] = {}
-        self.given_up = 0
-        if already:
-            self.console.print(f"{already} of {total} {what} exist already")
+        self._remaining = RemainingTime(jobs)
+        if self.already:
+            self.console.print(f"{self.already} of {total} {what} exist already")
         self._show(None)
 
     def update(self, event: Event) -> None:
@@ -99,6 +144,7 @@ class _CountingProgress(Progress):
 
     def _count(self, event: Event) -> None:
         job = event.job
+        self._remaining.update(event)
         if event.kind in ("advanced", "done"):
             self.made[job.order] = job.size - event.left
         if event.kind in ("started", "advanced"):
@@ -107,8 +153,6 @@ class _CountingProgress(Progress):
             return
         self.running.pop(job.order, None)
         self.counts[event.kind] += 1
-        if event.kind == "failed":
-            self.given_up += job.size - self.made.get(job.order, 0)
         if event.kind != "done":
             reason = failure_line(event.error)
             verb = "failed, trying again" if event.kind == "retried" else "failed"
@@ -125,11 +169,8 @@ class _CountingProgress(Progress):
     @property
     def left(self) -> str:
         """Estimate of the remaining time; empty before the first is made and after the last."""
-        made = sum(self.made.values())
-        missing = self.total - self.done - self.given_up
-        if not made or not missing:
-            return ""
-        return f"about {duration((time.monotonic() - self.began) / made * missing)} left"
+        seconds = self._remaining.seconds
+        return f"about {duration(seconds)} left" if seconds else ""
 
 
 class PlainProgress(_CountingProgress):

@@ -136,7 +136,8 @@ def run_study(
         splits = dataclasses.replace(train, preview=None), dataclasses.replace(test, preview=None)
         with _start(store, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, options.engine, start, shown)
-            phase(member_jobs(store), study.population * len(study.all_variants), "members")
+            jobs: Sequence[Job] = member_jobs(store, train.num_examples)
+            phase(jobs, study.population * len(study.all_variants), "members")
             # Streams are read for labels and thumbnails only now: the first member need not wait for them.
             store_class_facts(store, train)
             store_examples(store, test)
@@ -242,7 +243,7 @@ def _carry_out(
     what: str,
 ) -> None:
     """Run jobs, `total` of which are wanted in all, and record their failures and the machines they ran on."""
-    progress.begin(total, total - sum(job.size for job in jobs), what=what)
+    progress.begin(jobs, total, what=what)
     with contextlib.closing(start(jobs)) as events:
         for event in events:
             if event.kind == "failed":

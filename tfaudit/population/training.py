@@ -120,7 +120,7 @@ class Trainer(TrainerInOneModel):
     ) -> None:
         super().__init__(study, data)
         self._training = training
-        examples = data.num_examples - math.ceil(data.num_examples * training.validation)
+        examples = training.trained_examples(data.num_examples)
         self.steps = training.total_steps(examples)
         self._steps_per_epoch = min(math.ceil(examples / training.batch_size), max(self.steps, 1))
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)

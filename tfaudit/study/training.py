@@ -124,6 +124,10 @@ class Training:
         changed = changed_settings(self)
         return [name for name in settings if name in changed]
 
+    def trained_examples(self, examples: int) -> int:
+        """Return how many of a training set's examples are not held out for validation."""
+        return examples - math.ceil(examples * self.validation)
+
     def total_steps(self, examples: int) -> int:
         """Return the number of optimizer steps over `examples` examples; an epoch's last, short batch counts."""
         if self.epochs is None:
