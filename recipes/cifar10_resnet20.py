@@ -1,6 +1,6 @@
-"""[F] on CIFAR-10 at feasible size: what does a residual network with something to lose forget? K = 3.
+"""[F] on CIFAR-10 at feasible size: what does a network of more than 90 % forget? K = 3.
 
-Question ([F] 3.1, 3.2, 4): which classes and photographs does compression harm in a network of more than 90 % accuracy?
+Question ([F] 3.1, 3.2, 4): which classes and photographs does compression harm in a network with something to lose?
 ResNet-20 with projections (272,474 parameters) is trained for 26 epochs in bfloat16 at a rate that rises and falls
 once, with crops and mirroring. Pruned members continue the dense training from its nineteenth epoch on and are pruned
 for four epochs, except for the classifier; others are made from the finished dense members: pruned and fine-tuned

@@ -50,6 +50,7 @@ NEW = {
     "cifar10_wide_resnet",
     "celeb_a_resnet18",
     "mnist_lenet5_recall",
+    "cifar10_resnet20",
     "cifar10_resnet_recall",
     "cifar100_resnet56_recall",
     "cifar10_resnet56_lottery",
