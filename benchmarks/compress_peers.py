@@ -87,6 +87,11 @@ def torch_images(images: np.ndarray) -> Any:
     return torch.from_numpy(images.astype(np.float32) / 255).permute(0, 3, 1, 2)
 
 
+def calibration_batches(images: np.ndarray) -> Callable[[], Iterable[list[Any]]]:
+    """Return the function from which MCT takes images, in batches."""
+    return lambda: ([torch_images(part)] for part in batches(images))
+
+
 def torch_scores(network: Any, images: np.ndarray) -> np.ndarray:
     """Return the scores of a module of PyTorch."""
     import torch
@@ -155,12 +160,9 @@ def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path)
     """Quantize with MCT's mixed precision in PyTorch, to fewer bits until the loss reaches the limit."""
     import model_compression_toolkit as mct
 
-    def calibration() -> Iterable[list[Any]]:
-        for part in batches(parts.calibration.images):
-            yield [torch_images(part)]
-
     start = time.process_time()
     network = torch_resnet56()
+    calibration = calibration_batches(parts.calibration.images)
     selection = parts.selection
     before = accuracy(torch_scores(network, selection.images), selection.labels)
     eight = mct.core.pytorch_resource_utilization_data(network, calibration).weights_memory

@@ -19,7 +19,7 @@ import gzip
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,17 @@ import numpy as np
 import torch
 
 import tfaudit
-from benchmarks.compress_peers import batches, torch_images, torch_resnet56, torch_scores
+from benchmarks.compress_peers import (
+    batches,
+    calibration_batches,
+    torch_images,
+    torch_resnet56,
+    torch_scores,
+)
 
 CALIBRATION_IMAGES = 100
+FLOAT = "float.onnx"
+"""Name of the file with the float network, in the folder of results."""
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Function from images to the scores of a compressed network."""
@@ -38,7 +46,7 @@ Compressed = tuple[int, Scores]
 """The bytes of a compressed network, and its scores."""
 
 
-def float_onnx(network: Any, path: Path) -> Path:
+def write_onnx(network: Any, path: Path) -> None:
     """Write the float network as ONNX, for batches of any size."""
     example = torch_images(np.zeros((2, 32, 32, 3), np.uint8))
     torch.onnx.export(
@@ -50,7 +58,6 @@ def float_onnx(network: Any, path: Path) -> Path:
         external_data=False,
         verbose=False,
     )
-    return path
 
 
 def of_onnx(path: Path) -> Scores:
@@ -65,13 +72,13 @@ def of_onnx(path: Path) -> Scores:
     )
 
 
-def with_nncf(network: Any, images: np.ndarray, folder: Path) -> Compressed:
+def with_nncf(_network: Any, images: np.ndarray, folder: Path) -> Compressed:
     """Quantize with NNCF for OpenVINO."""
     os.environ["CI"] = "true"  # no telemetry: its forks hang beside TensorFlow
     import nncf
     import openvino
 
-    model = openvino.convert_model(float_onnx(network, folder / "float.onnx"))
+    model = openvino.convert_model(folder / FLOAT)
     calibration = nncf.Dataset([torch_images(image[None]).numpy() for image in images])
     made = nncf.quantize(model, calibration, subset_size=len(images))
     openvino.save_model(made, folder / "nncf.xml")
@@ -82,7 +89,7 @@ def with_nncf(network: Any, images: np.ndarray, folder: Path) -> Compressed:
     )
 
 
-def with_onnx_runtime(network: Any, images: np.ndarray, folder: Path) -> Compressed:
+def with_onnx_runtime(_network: Any, images: np.ndarray, folder: Path) -> Compressed:
     """Quantize with ONNX Runtime, weights by channel."""
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -96,7 +103,7 @@ def with_onnx_runtime(network: Any, images: np.ndarray, folder: Path) -> Compres
             return None if image is None else {"images": torch_images(image[None]).numpy()}
 
     prepared, made = folder / "prepared.onnx", folder / "onnx_runtime.onnx"
-    quant_pre_process(float_onnx(network, folder / "float.onnx"), prepared)
+    quant_pre_process(folder / FLOAT, prepared)
     quantize_static(prepared, made, Reader(), per_channel=True)
     return gzipped(made), of_onnx(made)
 
@@ -105,10 +112,7 @@ def with_mct(network: Any, images: np.ndarray, _folder: Path, bits: float = 8) -
     """Quantize with MCT, activations to 8 bits and weights to a mean number of bits."""
     import model_compression_toolkit as mct
 
-    def calibration() -> Iterable[list[Any]]:
-        for part in batches(images):
-            yield [torch_images(part)]
-
+    calibration = calibration_batches(images)
     size = mct.core.pytorch_resource_utilization_data(network, calibration).weights_memory
     target = mct.core.ResourceUtilization(weights_memory=size * bits / 8)
     made, told = mct.ptq.pytorch_post_training_quantization(network, calibration, target)
@@ -146,7 +150,8 @@ def main() -> None:
     np.save(folder / "labels.npy", test.labels)
     np.save(folder / "float.npy", torch_scores(network, test.images))
     (folder / "classes.txt").write_text("\n".join(test.class_names))
-    size = gzipped(float_onnx(network, folder / "float.onnx"))
+    write_onnx(network, folder / FLOAT)
+    size = gzipped(folder / FLOAT)
     words = [sys.executable, "-m", "tfaudit", "benchmark", "submit", str(results)]
     words += ["--model", "resnet56", "--data-name", "cifar10", "--scores-are", "logits"]
     words += ["--command", f"python -m benchmarks.harm_peers {folder.name} {results.name}"]
