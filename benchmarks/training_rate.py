@@ -1,7 +1,7 @@
 """How close training comes to the machine: operations a second of a member's step over those of matrix products.
 
     python benchmarks/training_rate.py [NET ...] [--batch-size 128] [--steps 100] [--rounds 3] [--clock cpu]
-        [--precision mixed_bfloat16]
+        [--precision mixed_bfloat16] [--kernels]
 
 A step counts as three forward passes, each with the operations that `tfaudit.cost` reports; so what BatchNormalization,
 ReLU, pooling and the optimizer do counts as time, but not as operations. The machine's rate is that of the best of
@@ -17,18 +17,26 @@ several products of square float32 matrices in the same thread. Of each net the 
 
 `--clock cpu` counts the processor's seconds of all threads, which other load affects less. `--precision` is that of the
 network; matrix products stay in float32. Goal for `member`: .6.
+
+`--kernels` compares `member` alone, in alternate processes, with TensorFlow's own kernels and with oneDNN's, which
+workers use. By default TensorFlow chooses by the processor.
 """
 
 import argparse
 import dataclasses
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tfaudit.population.machine import ONEDNN_VARIABLE, onednn_setting
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault(ONEDNN_VARIABLE, onednn_setting())
 
 import numpy as np
 import tensorflow as tf
@@ -82,21 +90,59 @@ def matrix_rate(clock: Callable[[], float]) -> float:
     return best
 
 
-def measure(
-    net: str, options: argparse.Namespace, clock: Callable[[], float], machine: float
-) -> None:
-    """Print the rates of a net."""
-    size, steps = options.batch_size, options.steps
+def study_of(net: str, options: argparse.Namespace) -> tuple[Study, Training, Dataset]:
+    """Return a study of a net, its training and noise to train on."""
     shape, augmentation = NETS[net]
-    data = random_images(shape, 100 * size)
     plan = Training(
-        steps=steps,
-        batch_size=size,
+        steps=options.steps,
+        batch_size=options.batch_size,
         augmentation=augmentation,
         weight_decay=5e-4,
         precision=options.precision,
     )
     study = Study(name="rate", dataset="cifar10", model=net, training=plan)
+    return study, plan, random_images(shape, 100 * options.batch_size)
+
+
+def member_step(net: str, options: argparse.Namespace) -> float:
+    """Return the milliseconds of a step of `member`."""
+    study, plan, data = study_of(net, options)
+    trainer = Trainer(study, plan, data)
+    model = trainer.build(0)
+    trainer.train(model, 0)
+    clock = CLOCKS[options.clock]
+    start = clock()
+    trainer.train(model, 0)
+    return 1000 * (clock() - start) / options.steps
+
+
+def compare_kernels(net: str, options: argparse.Namespace) -> None:
+    """Print what a step takes with TensorFlow's own kernels and with oneDNN's."""
+    command = [sys.executable, __file__, net, "--member", "--clock", options.clock]
+    command += ["--steps", str(options.steps), "--batch-size", str(options.batch_size)]
+    command += ["--precision", options.precision]
+    times: dict[str, list[float]] = {"0": [], "1": []}
+    for _ in range(options.rounds):
+        for setting, values in times.items():
+            environment = os.environ | {ONEDNN_VARIABLE: setting}
+            run = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, text=True, check=True
+            )
+            values.append(float(run.stdout))
+    own, onednn = map(statistics.median, times.values())
+    ratios = sorted(a / b for a, b in zip(*times.values(), strict=True))
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(f"{net}: TensorFlow's own kernels {own:.1f} ms, oneDNN's {onednn:.1f} ms")
+    print(f"  own / oneDNN's {statistics.median(ratios):.2f} ({each})", flush=True)
+
+
+def measure(
+    net: str, options: argparse.Namespace, clock: Callable[[], float], machine: float
+) -> None:
+    """Print the rates of a net."""
+    study, plan, data = study_of(net, options)
+    size, steps = options.batch_size, options.steps
+    shape, augmentation = NETS[net]
     trainer, pruner = (
         Trainer(study, plan, data),
         gradual_trainer(study, Pruned(0.9, frequency=20), data),
@@ -167,13 +213,23 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     parser.add_argument("--precision", default="float32")
+    parser.add_argument("--kernels", action="store_true")
+    parser.add_argument("--member", action="store_true", help="print a step of `member` alone")
     options = parser.parse_args()
+    nets = options.nets or NETS
+    if options.kernels:
+        for net in nets:
+            compare_kernels(net, options)
+        return
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
+    if options.member:
+        print(*(member_step(net, options) for net in nets))
+        return
     clock = CLOCKS[options.clock]
     machine = matrix_rate(clock)
     print(f"matrix products: {machine / 1e9:.1f} GFLOP/s of one thread", flush=True)
-    for net in options.nets or NETS:
+    for net in nets:
         measure(net, options, clock, machine)
 
 

@@ -55,6 +55,8 @@ if __name__ == "__main__":
             tempfile.gettempdir(), f"__autograph_generated_file{os.getpid()}.py"
         ).touch()  # as TensorFlow does
         with (place / "made").open("a") as made:
-            gpus, threads = os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ["OMP_NUM_THREADS"]
-            made.write(json.dumps([variant, member, os.getpid(), gpus, threads]) + "\n")
+            names = ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "TF_ENABLE_ONEDNN_OPTS")
+            made.write(
+                json.dumps([variant, member, os.getpid(), *map(os.environ.get, names)]) + "\n"
+            )
         print(json.dumps(answer), flush=True)

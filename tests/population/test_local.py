@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import platform
 import tempfile
 import time
 from pathlib import Path
@@ -140,10 +141,31 @@ class TestGpus:
         list(run_locally(jobs, 2, gpus=2, cpus=2, jobs_per_worker=2))
         rows = [json.loads(line) for line in (tmp_path / "made").read_text().splitlines()]
         assert len({process for _, _, process, *_ in rows}) > 2
-        assert {(gpus, threads) for _, _, _, gpus, threads in rows} == {
+        assert {(gpus, threads) for _, _, _, gpus, threads, _ in rows} == {
             ("0,1", "2"),
             ("3,GPU-5", "2"),
         }
+
+
+@pytest.mark.parametrize(
+    ("user", "processor", "setting"),
+    [
+        (None, "x86_64", "1"),
+        ("", "AMD64", "1"),
+        ("0", "x86_64", "0"),
+        (None, "aarch64", "0"),
+        ("1", "arm64", "1"),
+    ],
+)
+def test_workers_use_the_kernels_of_onednn_on_x86_unless_the_user_says_otherwise(
+    run_locally, tmp_path, monkeypatch, user, processor, setting
+):
+    monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
+    if user is not None:
+        monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", user)
+    monkeypatch.setattr(platform, "machine", lambda: processor)
+    list(run_locally([Job("dense", 0)], 1))
+    assert json.loads((tmp_path / "made").read_text())[-1] == setting
 
 
 @pytest.mark.parametrize(

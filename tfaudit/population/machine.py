@@ -15,6 +15,9 @@ MEMORY_VARIABLE = "TFAUDIT_MEMORY"
 GPUS_VARIABLE = "CUDA_VISIBLE_DEVICES"
 """Environment variable that says which GPUs a process may use."""
 
+ONEDNN_VARIABLE = "TF_ENABLE_ONEDNN_OPTS"
+"""Environment variable that says whether TensorFlow uses oneDNN's kernels."""
+
 
 def available_cores() -> int:
     """Return the number of cores that this process may use."""
@@ -41,6 +44,15 @@ def visible_gpus() -> list[str]:
 def keras_backend() -> str:
     """Return the backend that the environment asks for, TensorFlow by default, which workers run Keras on."""
     return os.environ.get("KERAS_BACKEND") or "tensorflow"
+
+
+def onednn_setting() -> str:
+    """Return the value of `TF_ENABLE_ONEDNN_OPTS` for workers: the user's, or "1" on x86 and "0" elsewhere.
+
+    By default TensorFlow uses oneDNN's kernels only on processors with AVX-512 VNNI or the like. On others, a step of
+    a small convolutional network takes twice as long without them (`benchmarks/training_rate.py --kernels`).
+    """
+    return os.environ.get(ONEDNN_VARIABLE) or str(int(platform.machine() in ("x86_64", "AMD64")))
 
 
 def cpu_model() -> str:

@@ -12,7 +12,13 @@ from typing import IO, cast
 
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log, remove_if_empty
-from tfaudit.population.machine import GPUS_VARIABLE, MEMORY_VARIABLE, keras_backend
+from tfaudit.population.machine import (
+    GPUS_VARIABLE,
+    MEMORY_VARIABLE,
+    ONEDNN_VARIABLE,
+    keras_backend,
+    onednn_setting,
+)
 from tfaudit.population.plan import Order
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
@@ -52,6 +58,7 @@ class WorkerProcess:
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": str(threads),
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+            ONEDNN_VARIABLE: onednn_setting(),
             "PYTHONUNBUFFERED": "1",
             "KERAS_BACKEND": keras_backend(),
             "TMPDIR": str(scratch),
