@@ -50,7 +50,7 @@ def onednn_setting() -> str:
     """Return the value of `TF_ENABLE_ONEDNN_OPTS` for workers: the user's, or "1" on x86 and "0" elsewhere.
 
     By default TensorFlow uses oneDNN's kernels only on processors with AVX-512 VNNI or the like. On others, a step of
-    a small convolutional network takes twice as long without them (`benchmarks/training_rate.py --kernels`).
+    a small convolutional network takes 1.7 times as long without them (`benchmarks/training_rate.py --kernels`).
     """
     return os.environ.get(ONEDNN_VARIABLE) or str(int(platform.machine() in ("x86_64", "AMD64")))
 
