@@ -27,7 +27,15 @@ from tfaudit.charts.page_colours import TEXT, css_variables
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.rendering import FIT, chart_bytes, titled, widened
 from tfaudit.charts.style import Drawing
-from tfaudit.outlets.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
+from tfaudit.outlets.columns import (
+    FIRST,
+    LEAST_P,
+    Column,
+    column,
+    first_columns,
+    in_round_unit,
+    with_minus_signs,
+)
 from tfaudit.outlets.csv_files import csv_bytes
 
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
@@ -456,7 +464,7 @@ def show_alert(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
-        st.caption(escape(with_noun(note.replace("`", ""))))
+        st.caption(escape(with_noun(with_minus_signs(note.replace("`", "")))))
 
 
 def go_to(path: str, **choices: str | list[str] | None) -> None:

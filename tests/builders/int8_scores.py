@@ -42,4 +42,4 @@ def write_study(directory, order, members):
 
 def without_argmax(text):
     """Leave out the sentence on what the deployed argmax does, which depends on the order."""
-    return re.sub(r"The deployed argmax .*? instead of [-+.0-9]+\.", "", text)
+    return re.sub(r"The deployed argmax .*? instead of [-−+.0-9]+\.", "", text)

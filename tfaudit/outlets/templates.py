@@ -3,6 +3,7 @@
 import jinja2
 
 from tfaudit.datasets.corruptions.registry import corruption_title
+from tfaudit.outlets.columns import with_minus_signs
 
 PAGES = jinja2.Environment(
     loader=jinja2.PackageLoader("tfaudit.outlets", ""),
@@ -12,4 +13,7 @@ PAGES = jinja2.Environment(
     lstrip_blocks=True,
 )
 PAGES.filters["corruption_title"] = corruption_title
+PAGES.filters["prose"] = lambda text: with_minus_signs(text.replace("`", "")).replace(
+    " %", "\u00a0%"
+)
 PAGES.filters["anchor"] = lambda title: title.lower().replace(" ", "-")

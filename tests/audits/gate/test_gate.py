@@ -425,6 +425,12 @@ def test_outcomes_and_exit_codes():
     assert list(failed.frame()["outcome"]) == ["fail", "cannot judge", "pass"]
 
 
+def test_zero_has_no_minus():
+    check = gate(*pair((200_000, 40, 35)), Limits(overall_drop_pp=1)).checks[0]
+    assert -0.05 < check.low < 0
+    assert "(0.0 to 0.0)" in check.reason
+
+
 def test_summary_is_plain():
     before, after = pair((100, 4, 1))
     counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()

@@ -298,7 +298,7 @@ class Checks:
     ) -> Check:
         loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
-        change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
+        change = f"The {subject} {moves} points ({self._level} interval of the loss {low:z.2f} to {high:z.2f})"
         in_words = class_in_words(short)
         loser = in_words or subject
         if loser != short:  # the name of a class keeps its case
@@ -436,8 +436,8 @@ def _about(count: int) -> int:
 
 def _moves(loss: float, low: float, high: float) -> str:
     if loss >= 0:
-        return f"loses {loss:.1f} points ({low:.1f} to {high:.1f})"
-    return f"gains {-loss:.1f} points (loss at most {high:.1f})"
+        return f"loses {loss:.1f} points ({low:z.1f} to {high:z.1f})"
+    return f"gains {-loss:.1f} points (loss at most {high:z.1f})"
 
 
 def _outcomes(losses: Losses, limit: float) -> np.ndarray:
