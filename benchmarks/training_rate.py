@@ -30,13 +30,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tfaudit.population.machine import ONEDNN_VARIABLE, onednn_setting
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault(ONEDNN_VARIABLE, onednn_setting())
+os.environ |= onednn_setting()
 
 import numpy as np
 import tensorflow as tf
@@ -116,24 +116,29 @@ def member_step(net: str, options: argparse.Namespace) -> float:
     return 1000 * (clock() - start) / options.steps
 
 
-def compare_kernels(net: str, options: argparse.Namespace) -> None:
-    """Print what a step takes with TensorFlow's own kernels and with oneDNN's."""
-    command = [sys.executable, __file__, net, "--member", "--clock", options.clock]
-    command += ["--steps", str(options.steps), "--batch-size", str(options.batch_size)]
-    command += ["--precision", options.precision]
-    times: dict[str, list[float]] = {"0": [], "1": []}
+def compare_kernels(options: argparse.Namespace) -> None:
+    """Print what a step of each net takes with TensorFlow's own kernels and with oneDNN's."""
+    command = [sys.executable, *sys.argv, "--member"]
+    times: dict[str, list[list[float]]] = {"0": [], "1": []}
     for _ in range(options.rounds):
-        for setting, values in times.items():
+        for setting, rounds in times.items():
             environment = os.environ | {ONEDNN_VARIABLE: setting}
             run = subprocess.run(
                 command, env=environment, stdout=subprocess.PIPE, text=True, check=True
             )
-            values.append(float(run.stdout))
-    own, onednn = map(statistics.median, times.values())
-    ratios = sorted(a / b for a, b in zip(*times.values(), strict=True))
+            rounds.append([float(step) for step in run.stdout.split()])
+    both = (zip(*rounds, strict=True) for rounds in times.values())
+    for net, own, onednn in zip(options.nets or NETS, *both, strict=True):
+        steps = (statistics.median(own), statistics.median(onednn))
+        print("{}: TensorFlow's own kernels {:.1f} ms, oneDNN's {:.1f} ms".format(net, *steps))
+        print_ratios("own / oneDNN's", own, onednn)
+
+
+def print_ratios(name: str, ours: Sequence[float], others: Sequence[float]) -> None:
+    """Print the median of the ratios of two series, and each."""
+    ratios = sorted(a / b for a, b in zip(ours, others, strict=True))
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    print(f"{net}: TensorFlow's own kernels {own:.1f} ms, oneDNN's {onednn:.1f} ms")
-    print(f"  own / oneDNN's {statistics.median(ratios):.2f} ({each})", flush=True)
+    print(f"  {name} {statistics.median(ratios):.2f} ({each})", flush=True)
 
 
 def measure(
@@ -190,9 +195,7 @@ def measure(
         )
         print(f"  {name:9}{1000 * step:7.2f} ms{share}")
     for name in ("unfused", "single"):
-        ratios = sorted(a / b for a, b in zip(times[name], times["member"], strict=True))
-        each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-        print(f"  {name} / member {statistics.median(ratios):.2f} ({each})")
+        print_ratios(f"{name} / member", times[name], times["member"])
     with tempfile.TemporaryDirectory() as folder:
         saving = seconds(lambda: model.save(Path(folder) / "m.keras"))
     tests = np.zeros((TESTED, *shape), np.float32)
@@ -217,9 +220,8 @@ def main() -> None:
     parser.add_argument("--member", action="store_true", help="print a step of `member` alone")
     options = parser.parse_args()
     nets = options.nets or NETS
-    if options.kernels:
-        for net in nets:
-            compare_kernels(net, options)
+    if options.kernels and not options.member:
+        compare_kernels(options)
         return
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)

@@ -17,9 +17,9 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = (
     ""  # otherwise each of hundreds of processes compiles tfaudit again
 )
 
-from tfaudit.population.machine import ONEDNN_VARIABLE, onednn_setting
+from tfaudit.population.machine import onednn_setting
 
-os.environ[ONEDNN_VARIABLE] = onednn_setting()  # equal bits in workers and in this process
+os.environ |= onednn_setting()  # equal bits in workers and in this process
 
 import hypothesis
 import numpy as np

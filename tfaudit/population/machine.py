@@ -46,13 +46,16 @@ def keras_backend() -> str:
     return os.environ.get("KERAS_BACKEND") or "tensorflow"
 
 
-def onednn_setting() -> str:
-    """Return the value of `TF_ENABLE_ONEDNN_OPTS` for workers: the user's, or "1" on x86 and "0" elsewhere.
+def onednn_setting() -> dict[str, str]:
+    """Return the environment variable that makes workers on x86 use oneDNN's kernels; none if the user has set it.
 
-    By default TensorFlow uses oneDNN's kernels only on processors with AVX-512 VNNI or the like. On others, a step of
-    a small convolutional network takes 1.7 times as long without them (`benchmarks/training_rate.py --kernels`).
+    By default TensorFlow uses them only on processors with AVX-512 VNNI or the like. On other x86 processors, a step of
+    a small convolutional network takes 1.7 times as long without them (`benchmarks/training_rate.py --kernels`). Arm's
+    are left to TensorFlow, which uses oneDNN on some of them.
     """
-    return os.environ.get(ONEDNN_VARIABLE) or str(int(platform.machine() in ("x86_64", "AMD64")))
+    if os.environ.get(ONEDNN_VARIABLE) or platform.machine() not in ("x86_64", "AMD64"):
+        return {}
+    return {ONEDNN_VARIABLE: "1"}
 
 
 def cpu_model() -> str:

@@ -15,7 +15,6 @@ from tfaudit.population.logs import open_log, remove_if_empty
 from tfaudit.population.machine import (
     GPUS_VARIABLE,
     MEMORY_VARIABLE,
-    ONEDNN_VARIABLE,
     keras_backend,
     onednn_setting,
 )
@@ -58,7 +57,6 @@ class WorkerProcess:
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "OMP_NUM_THREADS": str(threads),
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-            ONEDNN_VARIABLE: onednn_setting(),
             "PYTHONUNBUFFERED": "1",
             "KERAS_BACKEND": keras_backend(),
             "TMPDIR": str(scratch),
@@ -75,7 +73,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,
-                env=os.environ | settings,
+                env=os.environ | onednn_setting() | settings,
                 bufsize=0,
             )
         self._orders = cast(IO[bytes], self._process.stdin)
