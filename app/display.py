@@ -34,7 +34,7 @@ from tfaudit.outlets.columns import (
     column,
     first_columns,
     in_round_unit,
-    with_minus_signs,
+    prose,
 )
 from tfaudit.outlets.csv_files import csv_bytes
 
@@ -464,7 +464,7 @@ def show_alert(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
-        st.caption(escape(with_noun(with_minus_signs(note.replace("`", "")))))
+        st.caption(escape(with_noun(prose(note))))
 
 
 def go_to(path: str, **choices: str | list[str] | None) -> None:

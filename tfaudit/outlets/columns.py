@@ -321,6 +321,16 @@ def with_minus_signs(text: str) -> str:
     return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
+def prose(text: str) -> str:
+    """Return a sentence for a page: without backticks, with true minus signs, each "%" on the line of its number.
+
+    Example:
+        >>> prose("`int8` changes by -3 %.").replace("\u00a0", " ")
+        'int8 changes by −3 %.'
+    """
+    return with_minus_signs(text.replace("`", "")).replace(" %", "\u00a0%")
+
+
 def signed(points: float, digits: int = 1) -> str:
     """Return percentage points with their sign; 0 has none.
 

@@ -3,7 +3,7 @@
 import jinja2
 
 from tfaudit.datasets.corruptions.registry import corruption_title
-from tfaudit.outlets.columns import with_minus_signs
+from tfaudit.outlets.columns import prose
 
 PAGES = jinja2.Environment(
     loader=jinja2.PackageLoader("tfaudit.outlets", ""),
@@ -13,7 +13,5 @@ PAGES = jinja2.Environment(
     lstrip_blocks=True,
 )
 PAGES.filters["corruption_title"] = corruption_title
-PAGES.filters["prose"] = lambda text: with_minus_signs(text.replace("`", "")).replace(
-    " %", "\u00a0%"
-)
+PAGES.filters["prose"] = prose
 PAGES.filters["anchor"] = lambda title: title.lower().replace(" ", "-")
