@@ -68,6 +68,16 @@ def test_the_population_grows_and_its_first_members_stay(copied):
     assert {path: stamp for path, stamp in after.items() if path in before} == before
 
 
+def test_variants_are_added_to_the_members_that_are_there(copied):
+    before = stamps(copied.directory, "members/*/*/*.*")
+    more = dataclasses.replace(STUDY, variants=(Pruned(0.9), *STUDY.variants))
+    grown = run(more, copied.directory, workers=1)
+    assert grown.variants == ("dense", "magnitude-0.9", "magnitude-0.5", "int8")
+    assert grown.missing() == ()
+    after = stamps(copied.directory, "members/*/*/*.*")
+    assert {path: stamp for path, stamp in after.items() if path in before} == before
+
+
 def test_a_member_that_fails_is_recorded_while_the_others_go_on(warm_workers, tmp_path):
     study = dataclasses.replace(STUDY, variants=(Pruned(0.5, layers=("nope",)),), population=1)
     store = run(study, tmp_path / "s", workers=1)

@@ -21,7 +21,7 @@ from tests.builders.small_stores import (
     save_member,
     small_study,
 )
-from tfaudit import InputError, Training, open_store
+from tfaudit import InputError, Pruned, Training, open_store
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.store.members import read_sealed_json
@@ -290,13 +290,20 @@ def test_a_failure_is_recorded_with_its_traceback_until_the_member_is_made(store
     assert store.members("magnitude-0.5") == (1,)
 
 
-def test_the_population_may_grow_and_nothing_else_may_change(store):
+def test_population_and_variants_may_grow_and_nothing_else_may_change(store):
     Store.create(store.directory, small_study(population=5), {})
     assert open_store(store.directory).study.population == 5
     expected = r"population: got 3, expected 5 or more, which .* already holds"
     assert_refused(expected, Store.create, store.directory, STUDY, {})
     other = small_study(population=5, training=Training(epochs=2))
     assert_refused("holds another study: its training", Store.create, store.directory, other, {})
+    fewer = small_study(population=5, variants=(Pruned(0.25),))
+    more = small_study(population=5, variants=(Pruned(0.25), *STUDY.variants))
+    lost = f"holds another study: it has the variant {STUDY.variants[-1].key}, which is missing now"
+    assert_refused(lost, Store.create, store.directory, fewer, {})
+    kept = store.variants
+    assert Store.create(store.directory, more, {}).variants == kept
+    assert open_store(store.directory).study.variants == more.variants
 
 
 def test_a_study_without_members_is_replaced(tmp_path):

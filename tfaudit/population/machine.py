@@ -47,7 +47,7 @@ def keras_backend() -> str:
 
 
 def onednn_setting() -> dict[str, str]:
-    """Return the environment variable that makes workers on x86 use oneDNN's kernels; none if the user has set it.
+    """Return the environment variable with which commands and workers on x86 use oneDNN's kernels; none if it is set.
 
     By default TensorFlow uses them only on processors with AVX-512 VNNI or the like. On other x86 processors, a step of
     a small convolutional network takes 1.7 times as long without them (`benchmarks/training_rate.py --kernels`). Arm's

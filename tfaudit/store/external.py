@@ -36,8 +36,8 @@ def import_predictions(
 ) -> Store:
     """Write predictions of any origin into a study's directory.
 
-    Members of one name have one number in every variant. The same study (name, variants, descriptions) in the directory
-    is replaced; another one is never touched.
+    Members of one name have one number in every variant. The same study (name, descriptions, these variants or some of
+    them) in the directory is replaced; another one is never touched.
 
     Args:
         directory: directory of the study; created if missing.

@@ -170,8 +170,9 @@ class Store:
     ) -> Store:
         """Write a study into a directory, or continue the same study.
 
-        The population may grow; existing members stay. `imported` is as in the class. `accept_changed_code` continues
-        even if a function's source file has changed; a study with a changed model file is always another one.
+        The population may grow, and there may be more variants; existing members stay. `imported` is as in the class.
+        `accept_changed_code` continues even if a function's source file has changed; a study with a changed model file
+        is always another one.
 
         Raises:
             InputError: the directory holds another study, or a larger population of this one.

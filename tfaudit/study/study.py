@@ -265,8 +265,8 @@ class Study:
     ) -> None:
         """Raise an `InputError` unless another study continues this one, whose members a directory holds.
 
-        The population may grow. With `accept_changed_code` the source file of a function may have changed; a changed
-        model file is another study.
+        The population may grow, and there may be more variants. With `accept_changed_code` the source file of a
+        function may have changed; a changed model file is another study.
         """
         if difference := self.difference(other):
             got = f"{directory}, which holds another study: {difference}"
@@ -416,11 +416,14 @@ class Study:
         mine, others = self.identity(), other.identity()
         for name in {**mine, **others}:
             values = mine.get(name), others.get(name)
-            if name in (*_CHANGEABLE, "fingerprints") or values[0] == values[1]:
+            if name in (*_CHANGEABLE, "fingerprints", "variants") or values[0] == values[1]:
                 continue
             if not _is_moved(values, self.fingerprints, other.fingerprints):
                 got, expected = (textwrap.shorten(json.dumps(value), 60) for value in values)
                 return f"its {name} is {got}, not {expected}"
+        for variant, settings in zip(self.variants, mine["variants"], strict=True):
+            if settings not in others["variants"]:
+                return f"it has the variant {variant.key}, which is missing now"
         return None
 
     def smoke(self) -> Study:
