@@ -14,6 +14,7 @@ from tfaudit.population import dry_run as module
 from tfaudit.population.dry_run import Prices, dry_run
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.machine import MEMORY_VARIABLE, used_memory
+from tfaudit.store.store import Store
 
 STUDY = small_study(
     dataset="digits",
@@ -49,6 +50,24 @@ def test_trainings_steps_hours_and_cost(tmp_path):
     assert rows["cost"] == "$9"
     assert "the 30 s since its last checkpoint" in rows["a failure"]
     assert told(tmp_path)["hours"] == "unknown without --step-seconds"
+
+
+def test_members_that_are_there_take_no_time(tmp_path):
+    fewer = dataclasses.replace(STUDY, variants=STUDY.variants[:1])
+    store = Store.create(tmp_path / "s", fewer, {})
+    for key, members in (("dense", 3), ("magnitude-0.5", 1)):
+        for member in range(members):
+            store.save_member(key, member, {}, {})
+    rows = dry_run(STUDY, tmp_path / "s", ONE, Prices(step_seconds=100))
+    assert rows["members"] == "3 of each of 6 variants; 4 of 18 exist already"
+    assert rows["trainings"] == "2 of 20 steps and 3 of 5 steps"
+    assert rows["steps"] == "55"
+    store.save_member("magnitude-0.5", 1, {}, {})
+    store.save_member("magnitude-0.5", 2, {}, {})
+    assert dry_run(fewer, tmp_path / "s", ONE, Prices())["trainings"] == "none"
+    other = dataclasses.replace(STUDY, seed=1)
+    expected = "directory: got .*, which holds another study: its seed is 0, not 1"
+    assert_refused(expected, dry_run, other, tmp_path / "s", ONE, Prices())
 
 
 def test_forks_save_steps_and_take_disk(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import dataclasses
 import math
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,7 @@ from tfaudit.population.machine import free_memory, gpu_memory, used_memory, vis
 from tfaudit.population.plan import planned_training
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.training import Trainer
+from tfaudit.store.store import open_store
 from tfaudit.study.settings import check_positive
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -53,12 +55,14 @@ def dry_run(
 ) -> dict[str, str]:
     """Estimate what a run of a study takes, and return it in words by heading; nothing is trained or written.
 
-    Where the data set is not at hand, synthetic examples of its shape take its place.
+    Members that the directory holds take no time. Where the data set is not at hand, synthetic examples of its shape
+    take its place.
 
     Raises:
-        InputError: a member does not fit the memory or the machine, the members do not fit the disk, or the study
-            cannot be run.
+        InputError: a member does not fit the memory or the machine, the members do not fit the disk, the directory
+            holds another study, or the study cannot be run.
     """
+    lacking = _lacking(study, directory)
     with contextlib.suppress(RuntimeError):  # the study's file has started them
         tf.config.set_visible_devices([], "GPU")  # this process would take their memory
     # only the cluster may know
@@ -68,15 +72,22 @@ def dry_run(
     if not here:
         study = dataclasses.replace(study, dataset=f"{MOCK_PREFIX}{name}")
     train, test = load_splits(study)
-    plans = [plan for variant in study.all_variants if (plan := planned_training(study, variant))]
+    plans = {
+        variant.key: plan
+        for variant in study.all_variants
+        if (plan := planned_training(study, variant))
+    }
     rows = {
         "data": f"{name}, {train.num_examples:,} training and {test.num_examples:,} test examples"
         if here
         else f"{name}: the data set is not at hand",
         "members": f"{study.population} of each of {len(study.all_variants)} variants",
     }
-    rows |= _time(study, plans, train if here else None, at_once, prices)
-    trainings = [plan for plan in plans if isinstance(plan, Training)]
+    total = study.population * len(lacking)
+    if there := total - sum(lacking.values()):
+        rows["members"] += f"; {there:,} of {total:,} exist already"
+    rows |= _time(study, plans, lacking, train if here else None, at_once, prices)
+    trainings = [plan for plan in plans.values() if isinstance(plan, Training)]
     if len(trainings) < len(plans):
         lost = (
             "what it trained since its last checkpoint, or all if its function cannot be continued"
@@ -85,34 +96,49 @@ def dry_run(
         return rows | unknown | {"a failure": f"costs one member at most {lost}"}
     model = _Model.of(study, trainings[0], train)
     rows["memory"] = _memory(model, trainings, options, at_once)
-    rows["disk"] = _disk(study, directory, model, test if here else None, at_once)
+    rows["disk"] = _disk(study, directory, lacking, model, test if here else None, at_once)
     every = trainings[0].checkpoint_every
     lost = "its training" if every is None else f"the {every:g} s since its last checkpoint"
     rows["a failure"] = f"costs one member at most {lost}, and the start of another attempt"
     return rows
 
 
+def _lacking(study: Study, directory: Path) -> dict[str, int]:
+    """Return how many members of each variant a directory lacks; refuse another study's directory."""
+    there = {}
+    if (directory / "study.json").exists():
+        store = open_store(directory)
+        if store.variants:  # a study without members may be replaced
+            store.study.check_continuation(study, directory, accept_changed_code=True)
+        there = {key: len(store.members(key)) for key in store.variants}
+    return {key: study.population - there.get(key, 0) for key in study.keys}
+
+
 def _time(
     study: Study,
-    plans: list[Training | str],
+    plans: Mapping[str, Training | str],
+    lacking: Mapping[str, int],
     train: Dataset | None,
     at_once: int | None,
     prices: Prices,
 ) -> dict[str, str]:
     """Tell trainings, steps, hours and cost; without a training set, epochs are not counted."""
-    counted: Counter[int | None] = Counter(_steps(plan, train) for plan in plans)
+    counted: Counter[int | None] = Counter()
+    for key, plan in plans.items():
+        counted[_steps(plan, train)] += lacking[key]
     known = [
-        f"{study.population * count:,} of {'an unknown number of' if steps is None else f'{steps:,}'} steps"
+        f"{count:,} of {'an unknown number of' if steps is None else f'{steps:,}'} steps"
         for steps, count in counted.items()
+        if count
     ]
-    rows = {"trainings": " and ".join(known)}
+    rows = {"trainings": " and ".join(known) or "none"}
     if None in counted:
         return rows | {"hours": "unknown, as the steps are"}
-    total = study.population * sum(steps * count for steps, count in counted.items() if steps)
+    total = sum(steps * count for steps, count in counted.items() if steps)
     rows["steps"] = f"{total:,}"
     alone = _steps(study.planned_training, train) or 0
     # forked members take their first steps from the dense member of their number
-    if shared := study.population * sum(one.dense_steps(alone) for one in study.forked):
+    if shared := sum(lacking[one.key] * one.dense_steps(alone) for one in study.forked):
         rows["steps"] = f"{total - shared:,}; {shared / total:.0%} fewer than without forks"
         total -= shared
     if prices.step_seconds is None:
@@ -221,20 +247,25 @@ def _memory(
 
 
 def _disk(
-    study: Study, directory: Path, model: _Model, test: Dataset | None, at_once: int | None
+    study: Study,
+    directory: Path,
+    lacking: Mapping[str, int],
+    model: _Model,
+    test: Dataset | None,
+    at_once: int | None,
 ) -> str:
-    """Tell the size of the study's directory, and refuse what does not fit the disk."""
-    members = sum(
-        model.parameters * WEIGHT_BYTES.get(variant.kind, 1)
-        if isinstance(variant, Quantized)
-        else model.weights
-        for variant in study.all_variants
-    )
+    """Tell the size of what the study's directory lacks, and refuse what does not fit the disk."""
+    members = 0
+    for variant in study.all_variants:
+        size = model.weights
+        if isinstance(variant, Quantized):
+            size = model.parameters * WEIGHT_BYTES.get(variant.kind, 1)
+        members += lacking[variant.key] * size
     checkpoints = (at_once or 1) * (2 * model.weights + model.optimizer)
     forks = len({variant.begin for variant in study.forked}) * (model.weights + model.optimizer)
-    tested = (1 + len(study.conditions)) * len(study.all_variants) * study.population
+    tested = (1 + len(study.conditions)) * sum(lacking.values())
     predictions = tested * CLASS_BYTES * study.top_k * test.num_examples if test else 0
-    needed = study.population * (members + forks) + checkpoints + predictions
+    needed = members + study.population * forks + checkpoints + predictions
     place = next(folder for folder in (directory, *directory.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     text = bytes_in_words(needed)
