@@ -133,7 +133,7 @@ def _classes(verdict: Verdict) -> Table:
         if math.isnan(row["drop_pp"]):
             loss = ["unknown", "", ""]
         else:
-            interval = f"{row['low_pp']:.1f} to {row['high_pp']:.1f}"
+            interval = f"{row['low_pp']:z.1f} to {row['high_pp']:z.1f}"
             loss = [f"{row['drop_pp']:.2f}", interval, f"{row['sure_low_pp']:.1f}"]
         mark = MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?")
         table.add_row(mark, Text(printable(row["class"])), f"{row['examples']:,}", *loss)

@@ -23,7 +23,7 @@ def findings(title: str, result: Slices) -> Iterator[str]:
     rows = result.frame()
     for row in rows[rows["verdict"] == WORSE].to_dict("records"):
         low, high = -row["change_high_pp"], -row["change_low_pp"]
-        loss = f"loses {-row['change_pp']:.1f} points ({result.level}: {low:.1f} to {high:.1f})"
+        loss = f"loses {-row['change_pp']:.1f} points ({result.level}: {low:z.1f} to {high:z.1f})"
         yield f"{title}: slice {row['slice']} ({row['description']}) {loss}."
 
 
