@@ -39,7 +39,7 @@ if __name__ == "__main__":
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(f"{steps + 1}")
                 where = path.relative_to(directory)
-                print(json.dumps({"checkpoint": f"{where}"}), flush=True)
+                print(json.dumps({"checkpoint": f"{where}", "step": steps + 1}), flush=True)
                 time.sleep(0.5)
                 os.kill(os.getpid(), signal.SIGKILL)
             path.unlink()

@@ -56,8 +56,9 @@ class TestEveryEngine:
     def test_a_member_whose_workers_die_goes_on_from_its_last_checkpoint(
         self, run_jobs, fake_store
     ):
-        seen = told(run_jobs([Job("lasting", 0)], retries=3))
+        seen = told(run_jobs([Job("lasting", 0, effort=4, last_step=4)], retries=3))
         assert seen.count(("retried", "lasting", 0)) == 3
+        assert seen.count(("advanced", "lasting", 0)) == 3
         assert seen[-1] == ("done", "lasting", 0)
         (fake_store.directory / "members/lasting/000/checkpoint").unlink(missing_ok=True)
 

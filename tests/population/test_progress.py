@@ -124,6 +124,40 @@ def test_the_time_left_follows_from_the_steps_of_the_jobs_and_the_workers(monkey
     assert remaining.seconds == 2
 
 
+def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch):
+    """A first checkpoint tells no rate: the member may have gone on from one of an earlier run."""
+    now = [0.0]
+    monkeypatch.setattr("tfaudit.population.progress.time.monotonic", lambda: now[0])
+    jobs = [Job("dense", number, effort=1000, last_step=1000) for number in range(2)]
+    console = Console(file=io.StringIO(), width=120)
+    progress = PlainProgress(console)
+    progress.begin(jobs, 2)
+    for job in jobs:
+        progress.update(Event("started", job))
+    for seconds, step in ((100, 700), (200, 800), (300, 900)):
+        now[0] = float(seconds)
+        progress.update(Event("advanced", jobs[0], left=jobs[0].left_after(step)))
+    now[0] = 400.0
+    progress.update(Event("done", jobs[0]))
+    assert console.file.getvalue().splitlines() == [
+        "dense/000, 70 % trained",
+        # A step a second: 200 and 800 of them, shared by two workers.
+        "dense/000, 80 % trained, about 8 min 20 s left",
+        "dense/000, 90 % trained, about 6 min 40 s left",
+        "[1/2] dense/000 done, about 5 min 00 s left",
+    ]
+    story = [
+        Event("started", jobs[0]),
+        Event("advanced", jobs[0], left=0.4),
+        Event("started", jobs[1]),
+        Event("advanced", jobs[1], left=0.4),
+    ]
+    live = told(LiveProgress, terminal=True, story=story, jobs=jobs, total=2)
+    assert "2 running (dense/000, 60 % trained; dense/001, 60 % trained)" in live
+    assert "0/2" in live
+    assert "1/2" not in live
+
+
 def test_jobs_know_the_steps_of_their_training(tmp_path):
     plan = Training(epochs=2, batch_size=10, validation=0.5)
     late = Pruned(0.5, begin=0.5)
@@ -136,6 +170,10 @@ def test_jobs_know_the_steps_of_their_training(tmp_path):
     own = late.dense_steps(10)
     assert efforts == dict(zip(study.keys, (10, 10, 10 - own, 1, 7), strict=True))
     assert 0 < own < 10
+    left = {job.variant: job.left_after(own) for job in jobs if job.member == 0}
+    half = 1 - own / 10
+    expected = (half, half, 1, None, (7 - own) / 7)
+    assert left == dict(zip(study.keys, expected, strict=True))
 
 
 def test_progress_is_chosen_by_word():

@@ -59,12 +59,12 @@ class CheckpointFile:
     Args:
         path: path of the file.
         identity: text that identifies the training; a checkpoint with another one is not used.
-        saved: called after every checkpoint; nothing by default.
+        saved: called after every checkpoint with the number of steps made; nothing by default.
     """
 
     path: Path
     identity: str
-    saved: Callable[[], None] = lambda: None
+    saved: Callable[[int], None] = lambda step: None
 
     @classmethod
     def of_member(
@@ -73,7 +73,7 @@ class CheckpointFile:
         study: Study,
         key: str,
         member: int,
-        saved: Callable[[], None] = lambda: None,
+        saved: Callable[[int], None] = lambda step: None,
     ) -> CheckpointFile:
         """Return the file of a member of a study; its files may lie elsewhere on another machine."""
         sources = sorted([Path(source).name, seal] for source, seal in study.fingerprints.items())
@@ -118,7 +118,7 @@ class CheckpointFile:
             text = f"checkpoint: {self.path} cannot be written ({problem.strerror})"
             warnings.warn(Notice(text), stacklevel=2)
         else:
-            self.saved()
+            self.saved(checkpoint.step)
 
     def content(self, checkpoint: Checkpoint) -> bytes:
         """Return the content of the file with a checkpoint."""

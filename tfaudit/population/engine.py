@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.population.job_queue import JobQueue
-from tfaudit.population.plan import Event, Job, Order
+from tfaudit.population.plan import Event, Job, MemberJob, Order
 from tfaudit.study.settings import check_least, check_positive
 
 ENGINES = ("local", "ray")
@@ -121,6 +121,9 @@ def carry_out(
         first_end = min((end for _, end in running.values()), default=math.inf)
         for job, answer in engine.answers(max(first_end - time.monotonic(), 0)):
             if "checkpoint" in answer:
+                assert isinstance(job, MemberJob)
+                if (left := job.left_after(answer["step"])) is not None:
+                    yield Event("advanced", job, left=left)
                 continue
             if answer.get("started") or "left" in answer:
                 running[job.order] = job, time.monotonic() + patience

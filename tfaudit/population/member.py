@@ -85,12 +85,12 @@ class MemberMaker:
             self._aware_trainer(key)
 
     def make(
-        self, key: str, member: int, report: Callable[[str], None] = lambda path: None
+        self, key: str, member: int, report: Callable[[str, int], None] = lambda path, step: None
     ) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
 
         An unfinished member does not count, whatever the failure. `report` receives the path of every checkpoint of its
-        training, relative to the study's directory.
+        training, relative to the study's directory, and the number of steps made.
         """
         started = time.monotonic()
         study = self._store.study
@@ -98,7 +98,7 @@ class MemberMaker:
         path = functools.partial(self._store.member_path, key, member)
         place = path(CHECKPOINT)
         checkpoint = CheckpointFile.of_member(
-            self._store.directory / place, study, key, member, lambda: report(place)
+            self._store.directory / place, study, key, member, lambda step: report(place, step)
         )
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):

@@ -55,6 +55,8 @@ class MemberJob:
     parent: str | None = None
     # Steps of its training, by which the remaining time is estimated; at least 1.
     effort: int = 1
+    # Number of the last step of its training, which a forked member begins late; 0 if there is none, or it is unknown.
+    last_step: int = 0
     size: ClassVar[int] = 1  # number of members' predictions that the job produces
 
     @property
@@ -71,6 +73,10 @@ class MemberJob:
     def name(self) -> str:
         """Readable name."""
         return f"{self.variant}/{self.member:03d}"
+
+    def left_after(self, step: int) -> float | None:
+        """Return the share of the training that is left after a step; None if it is unknown."""
+        return min((self.last_step - step) / self.effort, 1) if self.last_step else None
 
     def makes(self, path: str) -> bool:
         """Return whether the job may make a file at a path, relative to the study's directory."""
@@ -134,7 +140,8 @@ class Event:
     kind: str  # "started", "advanced", "done", "retried" or "failed"
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
-    left: int = 0  # for "advanced", how many of the job's predictions are missing
+    # For "advanced", how many of the job's predictions are missing, of a single member the share of its training.
+    left: float = 0
     # For "done", the models of the processors: see `tfaudit.population.worker`.
     machine: dict[str, Any] | None = None
 
@@ -150,17 +157,15 @@ def planned_training(study: Study, variant: Variant) -> Training | str | None:
     return None
 
 
-def _efforts(study: Study, examples: int) -> dict[str, int]:
-    """Return the steps that members of each variant are trained, at least 1; 1 for all if a function trains some."""
+def _last_steps(study: Study, examples: int) -> dict[str, int]:
+    """Return the last step of each variant's training, 0 without one; 0 for all if a function trains some."""
     steps = {}
     for variant in study.all_variants:
         plan = planned_training(study, variant)
         if isinstance(plan, str):
-            return dict.fromkeys(study.keys, 1)
+            return dict.fromkeys(study.keys, 0)
         steps[variant.key] = plan.total_steps(plan.trained_examples(examples)) if plan else 0
-    for variant in study.forked:
-        steps[variant.key] -= variant.dense_steps(steps[variant.key])
-    return {key: max(number, 1) for key, number in steps.items()}
+    return steps
 
 
 def member_jobs(store: Store, examples: int) -> list[MemberJob]:
@@ -171,9 +176,11 @@ def member_jobs(store: Store, examples: int) -> list[MemberJob]:
         examples: number of training examples.
     """
     study = store.study
-    efforts = _efforts(study, examples)
+    last = _last_steps(study, examples)
+    first = {variant.key: variant.dense_steps(last[variant.key]) for variant in study.forked}
+    efforts = {key: max(steps - first.get(key, 0), 1) for key, steps in last.items()}
     jobs = [
-        MemberJob(key, member, study.parent_of(key), efforts[key])
+        MemberJob(key, member, study.parent_of(key), efforts[key], last[key])
         for member in range(study.population)
         for key in study.keys
     ]

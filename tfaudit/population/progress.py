@@ -87,6 +87,7 @@ class RemainingTime:
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._left = {job.order: float(job.effort) for job in jobs}
         self._began: dict[Order, float] = {}
+        self._advanced: set[Order] = set()
         self._effort = self._busy = 0.0
         self._workers = 0
 
@@ -98,8 +99,12 @@ class RemainingTime:
             self._workers = max(self._workers, len(self._began))
         elif event.kind in ("advanced", "done"):
             left = job.effort * event.left / job.size
-            self._effort += self._left.get(job.order, 0) - left
-            self._busy += now - self._began.get(job.order, now)
+            # Until its first checkpoint, a member may have gone on from one of an earlier run.
+            is_first = job.size == 1 and job.order not in self._advanced
+            if event.kind == "done" or not is_first:
+                self._effort += self._left.get(job.order, 0) - left
+                self._busy += now - self._began.get(job.order, now)
+            self._advanced.add(job.order)
             self._began[job.order], self._left[job.order] = now, left
         if event.kind in ("retried", "failed", "done"):
             self._began.pop(job.order, None)
@@ -132,7 +137,7 @@ class _CountingProgress(Progress):
         self.already = total - sum(job.size for job in jobs)
         self.counts: Counter[str] = Counter()
         self.running: dict[Order, str] = {}
-        self.made: dict[Order, int] = {}
+        self.made: dict[Order, float] = {}
         self._remaining = RemainingTime(jobs)
         if self.already:
             self.console.print(f"{self.already} of {total} {what} exist already")
@@ -148,8 +153,7 @@ class _CountingProgress(Progress):
         if event.kind in ("advanced", "done"):
             self.made[job.order] = job.size - event.left
         if event.kind in ("started", "advanced"):
-            within = f", {self.made.get(job.order, 0)} of {job.size}" if job.size > 1 else ""
-            self.running[job.order] = job.name + within
+            self.running[job.order] = job.name + self._made_within(job)
             return
         self.running.pop(job.order, None)
         self.counts[event.kind] += 1
@@ -161,10 +165,17 @@ class _CountingProgress(Progress):
                 f"{kind} {job.name} {verb}: {reason}", style="yellow", markup=False, highlight=False
             )
 
+    def _made_within(self, job: Job) -> str:
+        """Tell how many of a job's evaluations exist, or how much of a member's training is done."""
+        made = self.made.get(job.order, 0)
+        if job.size > 1:
+            return f", {made:.0f} of {job.size}"
+        return f", {100 * made:.0f} % trained" if made else ""
+
     @property
     def done(self) -> int:
         """Number of members or evaluations that exist."""
-        return self.already + sum(self.made.values())
+        return self.already + sum(map(int, self.made.values()))
 
     @property
     def left(self) -> str:
@@ -174,9 +185,12 @@ class _CountingProgress(Progress):
 
 
 class PlainProgress(_CountingProgress):
-    """One line per job, for logs and pipes."""
+    """A line for every job that is done and for every checkpoint, for logs and pipes."""
 
     def _show(self, event: Event | None) -> None:
+        if event and event.kind == "advanced" and event.job.size == 1:
+            parts = [self.running[event.job.order], self.left]
+            self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
         if event and event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
             parts = [f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left]

@@ -5,7 +5,7 @@ number]` or `["condition", corruption, severity]`, and answers each with one lin
 `"lasting"` beside a traceback says that another attempt would end in the same error.
 If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, the value and
 the expectation, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing;
-during a training, `{"checkpoint": path}` reports a checkpoint.
+during a training, `{"checkpoint": path, "step": n}` reports a checkpoint and the number of steps made.
 The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
 job goes to its log, `logs/VARIANT-MEMBER.log` or `logs/SPLIT.log`, which is deleted if it is empty.
 
@@ -97,7 +97,9 @@ class _JobRunner:
             if kind == "member":
                 self._members.prepare(name)
                 prepared = True
-                self._members.make(name, number, lambda path: send({"checkpoint": path}))
+                self._members.make(
+                    name, number, lambda path, step: send({"checkpoint": path, "step": step})
+                )
             else:
                 self._conditions.prepare(Condition(name, number))
                 prepared = True
