@@ -38,6 +38,9 @@ def run(
     from tfaudit.population.engine import EngineOptions
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
+    from tfaudit.runtime.captured_output import start_tensorflow
+
+    start_tensorflow()
     from tfaudit.recipes.harm_benchmark import studies
 
     for name in network or ():
