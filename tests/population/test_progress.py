@@ -122,6 +122,11 @@ def test_the_time_left_follows_from_the_steps_of_the_jobs_and_the_workers(monkey
     for job in pruned:
         remaining.update(Event("failed", job, "its parent failed"))
     assert remaining.seconds == 2
+    converted = RemainingTime([int8[0], pruned[0]])
+    converted.update(Event("started", int8[0]))
+    now[0] += 60
+    converted.update(Event("done", int8[0]))
+    assert converted.seconds == 0  # a conversion does not tell how long a step takes
 
 
 def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch):

@@ -88,6 +88,7 @@ class RemainingTime:
         self._left = {job.order: float(job.effort) for job in jobs}
         self._began: dict[Order, float] = {}
         self._advanced: set[Order] = set()
+        self._any_trained = any(job.effort > job.size for job in jobs)
         self._effort = self._busy = 0.0
         self._workers = 0
 
@@ -101,7 +102,9 @@ class RemainingTime:
             left = job.effort * event.left / job.size
             # Until its first checkpoint, a member may have gone on from one of an earlier run.
             is_first = job.size == 1 and job.order not in self._advanced
-            if event.kind == "done" or not is_first:
+            # A member that is not trained counts as one step, and may take as long as a hundred.
+            tells_rate = job.effort > job.size or not self._any_trained
+            if tells_rate and (event.kind == "done" or not is_first):
                 self._effort += self._left.get(job.order, 0) - left
                 self._busy += now - self._began.get(job.order, now)
             self._advanced.add(job.order)
