@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -120,15 +120,10 @@ def carry_out(
             engine.start(job, needed=queue.is_needed(job.order))
         first_end = min((end for _, end in running.values()), default=math.inf)
         for job, answer in engine.answers(max(first_end - time.monotonic(), 0)):
-            if "checkpoint" in answer:
-                assert isinstance(job, MemberJob)
-                if (left := job.left_after(answer["step"])) is not None:
-                    yield Event("advanced", job, left=left)
-                continue
-            if answer.get("started") or "left" in answer:
-                running[job.order] = job, time.monotonic() + patience
-                kind = "started" if answer.get("started") else "advanced"
-                yield Event(kind, job, left=answer.get("left", 0))
+            if "error" not in answer:
+                if "checkpoint" not in answer:
+                    running[job.order] = job, time.monotonic() + patience
+                yield from _events_during(job, answer)
                 continue
             running.pop(job.order, None)
             if answer.get("fatal"):
@@ -143,6 +138,17 @@ def carry_out(
             engine.abandon(job)
             del running[job.order]
             yield from queue.failed(job, too_long(options.timeout))
+
+
+def _events_during(job: Job, answer: Answer) -> Iterator[Event]:
+    """Yield what an answer that does not end its job tells: a start, an evaluation, or how far a training is."""
+    if answer.get("started"):
+        yield Event("started", job)
+    elif isinstance(job, MemberJob):
+        if (left := job.left_after(answer["step"])) is not None:
+            yield Event("advanced", job, left=left)
+    else:
+        yield Event("advanced", job, left=answer["left"])
 
 
 def too_long(timeout: float | None) -> str:
