@@ -134,7 +134,7 @@ def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch
     now = [0.0]
     monkeypatch.setattr("tfaudit.population.progress.time.monotonic", lambda: now[0])
     jobs = [Job("dense", number, effort=1000, last_step=1000) for number in range(2)]
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=20)  # lines of a log are not broken
     progress = PlainProgress(console)
     progress.begin(jobs, 2)
     for job in jobs:

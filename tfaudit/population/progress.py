@@ -192,12 +192,15 @@ class PlainProgress(_CountingProgress):
 
     def _show(self, event: Event | None) -> None:
         if event and event.kind == "advanced" and event.job.size == 1:
-            parts = [self.running[event.job.order], self.left]
-            self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
+            self._print(self.running[event.job.order], self.left)
         if event and event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
-            parts = [f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left]
-            self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
+            self._print(f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left)
+
+    def _print(self, *parts: str) -> None:
+        """Print the parts that are not empty in one line, however long."""
+        text = ", ".join(filter(None, parts))
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def counting_bar(
