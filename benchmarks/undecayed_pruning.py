@@ -212,9 +212,8 @@ class Population:
         networks = {name: jnp.array(value) for name, value in networks.items()}
         masks = {name: jnp.array(value, jnp.float32) for name, value in masks.items()}
         velocity = {name: jnp.zeros_like(value) for name, value in networks.items()}
-        best = {
-            name: value.copy() for name, value in networks.items()
-        }  # an epoch takes the others over
+        # Copies: an epoch reuses the memory of the networks that it is given.
+        best = {name: value.copy() for name, value in networks.items()}
         lowest = jnp.full(count, jnp.inf)
         for epoch in range(epochs):
             begin = time.perf_counter()

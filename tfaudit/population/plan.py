@@ -75,7 +75,7 @@ class MemberJob:
         return f"{self.variant}/{self.member:03d}"
 
     def left_after(self, step: int) -> float | None:
-        """Return the share of the training that is left after a step; None if it is unknown."""
+        """Return the share of the training that remains after a step, or None if it is unknown."""
         return min((self.last_step - step) / self.effort, 1) if self.last_step else None
 
     def makes(self, path: str) -> bool:
@@ -140,7 +140,7 @@ class Event:
     kind: str  # "started", "advanced", "done", "retried" or "failed"
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
-    # For "advanced", how many of the job's predictions are missing, of a single member the share of its training.
+    # For "advanced": how many of the job's predictions are missing, or the share of a member's training that remains.
     left: float = 0
     # For "done", the models of the processors: see `tfaudit.population.worker`.
     machine: dict[str, Any] | None = None

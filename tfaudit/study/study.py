@@ -50,8 +50,10 @@ _CHANGEABLE = (
     "benchmarks",
     "corrupted_members",
     "corrupted_variants",
+    "variants",
+    "fingerprints",
 )
-"""Settings that may change without invalidating existing members."""
+"""Settings that may change without invalidating existing members; the last two have checks of their own."""
 
 _COLLECTIONS: Mapping[str, type] = {
     **dict.fromkeys(("variants", "corruptions", "severities", "benchmarks"), tuple),
@@ -416,7 +418,7 @@ class Study:
         mine, others = self.identity(), other.identity()
         for name in {**mine, **others}:
             values = mine.get(name), others.get(name)
-            if name in (*_CHANGEABLE, "fingerprints", "variants") or values[0] == values[1]:
+            if name in _CHANGEABLE or values[0] == values[1]:
                 continue
             if not _is_moved(values, self.fingerprints, other.fingerprints):
                 got, expected = (textwrap.shorten(json.dumps(value), 60) for value in values)
@@ -520,7 +522,7 @@ class Study:
         settings at their defaults, so that a later version may have more of them.
         """
         own = _changed(self, self.identity())
-        for name in (*_CHANGEABLE, "fingerprints", "variants"):
+        for name in _CHANGEABLE:
             own.pop(name, None)
         for name in _SOURCES:
             if isinstance(plan := getattr(self, name), Training):
