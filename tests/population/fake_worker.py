@@ -35,6 +35,8 @@ if __name__ == "__main__":
         if variant == "lasting":
             path = directory / f"members/{variant}/{member:03d}/checkpoint"
             steps = int(path.read_text()) if path.exists() else 0
+            if steps:
+                print(json.dumps({"checkpoint": None, "step": steps}), flush=True)
             if steps < 3:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(f"{steps + 1}")

@@ -113,7 +113,10 @@ def test_another_process_goes_on_where_the_last_one_ended(tmp_path):
 @pytest.mark.slow
 def test_steps_that_were_made_are_not_made_again(tmp_path):
     one = new_trainer(Dense())
-    file = CheckpointFile(tmp_path / "checkpoint", "this")
+    reported = []
+    file = CheckpointFile(
+        tmp_path / "checkpoint", "this", lambda step, saved: reported.append((step, saved))
+    )
     made = []
     counter = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: made.append(batch) if logs else None
@@ -122,6 +125,8 @@ def test_steps_that_were_made_are_not_made_again(tmp_path):
     interrupted(one, file, [6])
     # The cut came before the checkpoint after its step, and the last step in the checkpoint builds the metrics.
     assert len(made) == 12 + 1 + 1
+    assert reported[5:7] == [(5, True), (5, False)]  # where the second attempt goes on
+    assert sum(not saved for _, saved in reported) == 1
 
 
 FORKS = {

@@ -59,6 +59,7 @@ class TestEveryEngine:
         seen = told(run_jobs([Job("lasting", 0, effort=4, last_step=4)], retries=3))
         assert seen.count(("retried", "lasting", 0)) == 3
         assert seen.count(("advanced", "lasting", 0)) == 3
+        assert seen.count(("resumed", "lasting", 0)) == 3
         assert seen[-1] == ("done", "lasting", 0)
         (fake_store.directory / "members/lasting/000/checkpoint").unlink(missing_ok=True)
 
@@ -67,7 +68,7 @@ class TestEveryEngine:
         [
             ("broken", "RuntimeError: boom"),
             ("deadly", "died; its log is"),
-            pytest.param("hung", "longer than the timeout of 2 s", marks=pytest.mark.slow),
+            pytest.param("hung", "longer than the timeout of 4 s", marks=pytest.mark.slow),
         ],
     )
     def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(
@@ -75,7 +76,7 @@ class TestEveryEngine:
     ):
         children = Job("child", 0, variant), Job("grandchild", 0, "child")
         jobs = [Job(variant, 0), *children, Job("dense", 0)]
-        seen = list(run_jobs(jobs, workers=1, retries=1, timeout=2 if variant == "hung" else None))
+        seen = list(run_jobs(jobs, workers=1, retries=1, timeout=4 if variant == "hung" else None))
         failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
         assert set(failed) == {variant, "child", "grandchild"}
         assert words in failed[variant]

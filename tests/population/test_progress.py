@@ -130,7 +130,7 @@ def test_the_time_left_follows_from_the_steps_of_the_jobs_and_the_workers(monkey
 
 
 def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch):
-    """A first checkpoint tells no rate: the member may have gone on from one of an earlier run."""
+    """Steps that an earlier run made tell no rate."""
     now = [0.0]
     monkeypatch.setattr("tfaudit.population.progress.time.monotonic", lambda: now[0])
     jobs = [Job("dense", number, effort=1000, last_step=1000) for number in range(2)]
@@ -139,9 +139,10 @@ def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch
     progress.begin(jobs, 2)
     for job in jobs:
         progress.update(Event("started", job))
-    for seconds, step in ((100, 700), (200, 800), (300, 900)):
+    story = ((100, 700, "resumed"), (200, 800, "advanced"), (300, 900, "advanced"))
+    for seconds, step, kind in story:
         now[0] = float(seconds)
-        progress.update(Event("advanced", jobs[0], left=jobs[0].left_after(step)))
+        progress.update(Event(kind, jobs[0], left=jobs[0].left_after(step)))
     now[0] = 400.0
     progress.update(Event("done", jobs[0]))
     assert console.file.getvalue().splitlines() == [
@@ -151,6 +152,11 @@ def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch
         "dense/000, 90 % trained, about 6 min 40 s left",
         "[1/2] dense/000 done, about 5 min 00 s left",
     ]
+    anew = RemainingTime(jobs)
+    anew.update(Event("started", jobs[0]))
+    now[0] += 100
+    anew.update(Event("advanced", jobs[0], left=0.5))
+    assert anew.seconds == 300  # 5 steps a second
     story = [
         Event("started", jobs[0]),
         Event("advanced", jobs[0], left=0.4),

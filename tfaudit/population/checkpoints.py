@@ -59,12 +59,13 @@ class CheckpointFile:
     Args:
         path: path of the file.
         identity: text that identifies the training; a checkpoint with another one is not used.
-        saved: called after every checkpoint with the number of steps made; nothing by default.
+        report: called with the number of steps made and whether they were just saved: after every checkpoint, and when
+            a training goes on from one; nothing by default.
     """
 
     path: Path
     identity: str
-    saved: Callable[[int], None] = lambda step: None
+    report: Callable[[int, bool], None] = lambda step, saved: None
 
     @classmethod
     def of_member(
@@ -73,7 +74,7 @@ class CheckpointFile:
         study: Study,
         key: str,
         member: int,
-        saved: Callable[[int], None] = lambda step: None,
+        report: Callable[[int, bool], None] = lambda step, saved: None,
     ) -> CheckpointFile:
         """Return the file of a member of a study; its files may lie elsewhere on another machine."""
         sources = sorted([Path(source).name, seal] for source, seal in study.fingerprints.items())
@@ -82,7 +83,7 @@ class CheckpointFile:
         seals = [study.member_seals[made] for made in (key, *(variant.key for variant in forks))]
         facts = json.dumps([seals, sources, member, versions])
         identity = hashlib.sha256(facts.encode()).hexdigest()
-        return cls(path, identity, saved)
+        return cls(path, identity, report)
 
     def load(self) -> Checkpoint | None:
         """Return the checkpoint; None if there is none, or with a warning if it is damaged or of another training."""
@@ -118,7 +119,7 @@ class CheckpointFile:
             text = f"checkpoint: {self.path} cannot be written ({problem.strerror})"
             warnings.warn(Notice(text), stacklevel=2)
         else:
-            self.saved(checkpoint.step)
+            self.report(checkpoint.step, True)
 
     def content(self, checkpoint: Checkpoint) -> bytes:
         """Return the content of the file with a checkpoint."""
@@ -242,6 +243,8 @@ class Checkpoints(keras.callbacks.Callback):
                     callback.begin_late(self._begin)
         else:
             restore_callbacks(self._others, self._found.arrays)
+        if self._file is not None and not self._is_fork:
+            self._file.report(self._begin, False)
         self._found = None
         return self.model.train_function(iterator)
 

@@ -146,7 +146,7 @@ def _events_during(job: Job, answer: Answer) -> Iterator[Event]:
         yield Event("started", job)
     elif isinstance(job, MemberJob):
         if (left := job.left_after(answer["step"])) is not None:
-            yield Event("advanced", job, left=left)
+            yield Event("advanced" if answer["checkpoint"] else "resumed", job, left=left)
     else:
         yield Event("advanced", job, left=answer["left"])
 

@@ -85,12 +85,16 @@ class MemberMaker:
             self._aware_trainer(key)
 
     def make(
-        self, key: str, member: int, report: Callable[[str, int], None] = lambda path, step: None
+        self,
+        key: str,
+        member: int,
+        report: Callable[[int, str | None], None] = lambda step, path: None,
     ) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
 
-        An unfinished member does not count, whatever the failure. `report` receives the path of every checkpoint of its
-        training, relative to the study's directory, and the number of steps made.
+        An unfinished member does not count, whatever the failure. `report` receives the number of steps made: at every
+        checkpoint of its training with the path, relative to the study's directory, and with None when the training
+        goes on from an earlier one.
         """
         started = time.monotonic()
         study = self._store.study
@@ -98,7 +102,11 @@ class MemberMaker:
         path = functools.partial(self._store.member_path, key, member)
         place = path(CHECKPOINT)
         checkpoint = CheckpointFile.of_member(
-            self._store.directory / place, study, key, member, lambda step: report(place, step)
+            self._store.directory / place,
+            study,
+            key,
+            member,
+            lambda step, saved: report(step, place if saved else None),
         )
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):

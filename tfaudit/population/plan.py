@@ -137,10 +137,11 @@ Job = MemberJob | ConditionJob
 class Event:
     """A change of a job's state."""
 
-    kind: str  # "started", "advanced", "done", "retried" or "failed"
+    kind: str  # "started", "resumed", "advanced", "done", "retried" or "failed"
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
-    # For "advanced": how many of the job's predictions are missing, or the share of a member's training that remains.
+    # For "advanced" and "resumed": how many of the job's predictions are missing, or the share of a member's training
+    # that remains.
     left: float = 0
     # For "done", the models of the processors: see `tfaudit.population.worker`.
     machine: dict[str, Any] | None = None

@@ -87,7 +87,6 @@ class RemainingTime:
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._left = {job.order: float(job.effort) for job in jobs}
         self._began: dict[Order, float] = {}
-        self._advanced: set[Order] = set()
         self._any_trained = any(job.effort > job.size for job in jobs)
         self._effort = self._busy = 0.0
         self._workers = 0
@@ -98,16 +97,13 @@ class RemainingTime:
         if event.kind == "started":
             self._began[job.order] = now
             self._workers = max(self._workers, len(self._began))
-        elif event.kind in ("advanced", "done"):
+        elif event.kind in ("resumed", "advanced", "done"):
             left = job.effort * event.left / job.size
-            # Until its first checkpoint, a member may have gone on from one of an earlier run.
-            is_first = job.size == 1 and job.order not in self._advanced
             # A member that is not trained counts as one step, and may take as long as a hundred.
             tells_rate = job.effort > job.size or not self._any_trained
-            if tells_rate and (event.kind == "done" or not is_first):
+            if tells_rate and event.kind != "resumed":  # an earlier run made its steps
                 self._effort += self._left.get(job.order, 0) - left
                 self._busy += now - self._began.get(job.order, now)
-            self._advanced.add(job.order)
             self._began[job.order], self._left[job.order] = now, left
         if event.kind in ("retried", "failed", "done"):
             self._began.pop(job.order, None)
@@ -153,9 +149,9 @@ class _CountingProgress(Progress):
     def _count(self, event: Event) -> None:
         job = event.job
         self._remaining.update(event)
-        if event.kind in ("advanced", "done"):
+        if event.kind in ("resumed", "advanced", "done"):
             self.made[job.order] = job.size - event.left
-        if event.kind in ("started", "advanced"):
+        if event.kind in ("started", "resumed", "advanced"):
             self.running[job.order] = job.name + self._made_within(job)
             return
         self.running.pop(job.order, None)
@@ -188,10 +184,10 @@ class _CountingProgress(Progress):
 
 
 class PlainProgress(_CountingProgress):
-    """A line for every job that is done and for every checkpoint, for logs and pipes."""
+    """A line for every job that is done, for every checkpoint and where a training goes on, for logs and pipes."""
 
     def _show(self, event: Event | None) -> None:
-        if event and event.kind == "advanced" and event.job.size == 1:
+        if event and event.kind in ("resumed", "advanced") and event.job.size == 1:
             self._print(self.running[event.job.order], self.left)
         if event and event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""

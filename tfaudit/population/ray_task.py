@@ -197,7 +197,7 @@ class _Workplace:
         return dataclasses.replace(study, **changed, fingerprints=fingerprints)
 
     def do(self, order: Order, inputs: Files) -> Iterator[Delivery]:
-        """Have the worker do a job with some files; yield its checkpoints, then its last answer and the new files."""
+        """Have the worker do a job with some files; yield its reports, then its last answer and the new files."""
         for path, content in inputs.items():
             target = self._directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -205,9 +205,11 @@ class _Workplace:
         answer: Answer = {}
         try:
             for answer in self._answers(order):
-                path = self._directory / answer.get("checkpoint", "")
-                if path.is_file():  # the member may be complete by now
-                    yield answer, {answer["checkpoint"]: path.read_bytes()}
+                name = answer.get("checkpoint", "")
+                if name is None:
+                    yield answer, {}
+                elif (self._directory / name).is_file():  # the member may be complete by now
+                    yield answer, {name: (self._directory / name).read_bytes()}
         except BaseException:  # the task was cancelled
             self.end_worker()
             raise
