@@ -155,7 +155,7 @@ def _time(
 def _steps(plan: Training | str, train: Dataset | None) -> int | None:
     if isinstance(plan, str) or (plan.epochs is not None and train is None):
         return None
-    return plan.total_steps(plan.trained_examples(train.num_examples if train else 0))
+    return plan.total_steps(train.num_examples if train else 0)
 
 
 @dataclasses.dataclass(frozen=True)

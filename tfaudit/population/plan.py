@@ -165,7 +165,7 @@ def _last_steps(study: Study, examples: int) -> dict[str, int]:
         plan = planned_training(study, variant)
         if isinstance(plan, str):
             return dict.fromkeys(study.keys, 0)
-        steps[variant.key] = plan.total_steps(plan.trained_examples(examples)) if plan else 0
+        steps[variant.key] = plan.total_steps(examples) if plan else 0
     return steps
 
 

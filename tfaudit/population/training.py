@@ -121,7 +121,7 @@ class Trainer(TrainerInOneModel):
         super().__init__(study, data)
         self._training = training
         examples = training.trained_examples(data.num_examples)
-        self.steps = training.total_steps(examples)
+        self.steps = training.total_steps(data.num_examples)
         self._steps_per_epoch = min(math.ceil(examples / training.batch_size), max(self.steps, 1))
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)

@@ -125,14 +125,17 @@ class Training:
         return [name for name in settings if name in changed]
 
     def trained_examples(self, examples: int) -> int:
-        """Return how many of a training set's examples are not held out for validation."""
+        """Return how many of a set of examples are not held out for validation."""
         return examples - math.ceil(examples * self.validation)
 
     def total_steps(self, examples: int) -> int:
-        """Return the number of optimizer steps over `examples` examples; an epoch's last, short batch counts."""
+        """Return the number of optimizer steps of a training on a set of examples, some of them held out.
+
+        The last, short batch of an epoch counts.
+        """
         if self.epochs is None:
             return self.steps or 0
-        return self.epochs * math.ceil(examples / self.batch_size)
+        return self.epochs * math.ceil(self.trained_examples(examples) / self.batch_size)
 
 
 RATES = ("learning_rate", "decay", "warmup", "momentum", "nesterov")
