@@ -117,6 +117,20 @@ def test_a_loss_of_exactly_the_limit_is_never_decided():
     )
 
 
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((1000, 20, 0), "loses 2.0 points (1.3 to 3.1)"),
+        ((1000, 0, 20), "gains 2.0 points (at least 1.3)"),
+        ((1000, 15, 20), "gains 0.5 points (loss at most 0.7)"),
+        ((10_000, 1, 3), "loses 0.0 points (-0.1 to 0.0)"),  # a gain of nothing would read oddly
+    ],
+)
+def test_a_change_in_words(counts, said):
+    check = checked("overall_drop_pp", 5, *pair(counts))
+    assert check.reason == f"Accuracy {said}, limit 5."
+
+
 def test_worst_class_names_those_that_fail():
     before, after = pair((1000, 5, 5), (1000, 90, 10), (1000, 60, 10), (20, 2, 0))
     verdict = gate(before, after, Limits(worst_class_drop_pp=2))

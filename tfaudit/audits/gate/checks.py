@@ -435,9 +435,10 @@ def _about(count: int) -> int:
 
 
 def _moves(loss: float, low: float, high: float) -> str:
-    if loss >= 0:
-        return f"loses {loss:.1f} points ({low:z.1f} to {high:z.1f})"
-    return f"gains {-loss:.1f} points (loss at most {high:z.1f})"
+    if round(loss, 1) >= 0:
+        return f"loses {loss:z.1f} points ({low:z.1f} to {high:z.1f})"
+    bound = f"loss at most {high:z.1f}" if round(high, 1) >= 0 else f"at least {-high:.1f}"
+    return f"gains {-loss:.1f} points ({bound})"
 
 
 def _outcomes(losses: Losses, limit: float) -> np.ndarray:
