@@ -169,7 +169,10 @@ def test_interrupted_anywhere_a_fit_ends_with_the_same_bits(tmp_path, name, vari
 
 def test_steps_that_were_made_are_passed_over(tmp_path):
     member = OneMember(tmp_path, "validated", "dense")
-    file = CheckpointFile(tmp_path / "checkpoint", "this")
+    reported = []
+    file = CheckpointFile(
+        tmp_path / "checkpoint", "this", lambda step, saved: reported.append((step, saved))
+    )
     made = []
     counter = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda batch, logs: made.append(batch) if logs else None
@@ -180,6 +183,7 @@ def test_steps_that_were_made_are_passed_over(tmp_path):
     assert file.load().step == 7
     member.train(file, [counter])
     assert len(made) == 1 + 18 - 7  # Keras builds metrics in the first one
+    assert [step for step, saved in reported if not saved] == [7]
 
 
 @pytest.mark.parametrize(

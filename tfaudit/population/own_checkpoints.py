@@ -217,6 +217,8 @@ class OwnCheckpoints(keras.callbacks.Callback):
             self._checked = _sample(self.model), found.arrays[_NEXT]
         except (KeyError, ValueError) as problem:  # another model, optimizer or callback
             raise OtherStepsError from problem
+        if self._file is not None:
+            self._file.report(found.step, False)
         self._found = None
         self._saved = time.monotonic()
 
