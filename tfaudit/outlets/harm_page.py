@@ -41,8 +41,8 @@ RULES = (
 CAVEATS = (
     "Nothing about other models or data: each row is one model on one data set, and medians over so few models have no "
     "interval.",
-    "Nothing about the best that a method can do: pruned models are fine-tuned briefly, and no setting was tuned on "
-    "these results.",
+    "Nothing about the best that a method can do: pruned models are fine-tuned briefly, with settings that are hardly "
+    "tuned.",
     "Nothing about ranks: two compressors whose intervals overlap are not told apart.",
 )
 """What not to conclude."""
@@ -60,7 +60,7 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
     require(len(table) > 0, "results", "no entries", "one or more")
     section = Section(
         "harm",
-        "Compressors side by side",
+        "A row per compressor, the smallest file first; a mark per model.",
         QUESTION,
         "",
         figures=(Figure("harm", harm_chart(benchmark), "A row per compressor, a dot per model."),),
