@@ -40,10 +40,10 @@ with ddof 1); slopes with 99 % intervals, < de-intensified, > intensified, ? nei
        p                                .0001           .0089         <.0001           1.00
 
 MP's slope grows from ratio 10 on, as in table 3. UP is not better than MP here (p = .20 at ratio 20, else 1.00): it
-compensates for weight decay, and this LeNet5 is trained without. Nor is it on CIFAR-10 with weight decay (see the
-notes). RP intensifies from ratio 4 on, and at ratio 50 every network predicts a single class. At ratio 50 the variance
-is .036 above the paper's, partly because ShrinkBench, which [R] uses, prunes biases with the weights and so keeps more
-weights.
+compensates for weight decay, and this LeNet5 is trained without. On CIFAR-10 with weight decay it is no better either
+(see the notes). RP intensifies from ratio 4 on, and at ratio 50 every network predicts a single class. At ratio 50 the
+variance is .036 above the paper's, partly because ShrinkBench, which [R] uses, prunes biases with the weights and so
+keeps more weights.
 
 Notes, with all figures: `docs/recipe_notes.md`.
 

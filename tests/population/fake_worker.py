@@ -36,12 +36,11 @@ if __name__ == "__main__":
             path = directory / f"members/{variant}/{member:03d}/checkpoint"
             steps = int(path.read_text()) if path.exists() else 0
             if steps:
-                print(json.dumps({"checkpoint": None, "step": steps}), flush=True)
+                print(json.dumps({"checkpoint": False, "step": steps}), flush=True)
             if steps < 3:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(f"{steps + 1}")
-                where = path.relative_to(directory)
-                print(json.dumps({"checkpoint": f"{where}", "step": steps + 1}), flush=True)
+                print(json.dumps({"checkpoint": True, "step": steps + 1}), flush=True)
                 time.sleep(0.5)
                 os.kill(os.getpid(), signal.SIGKILL)
             path.unlink()

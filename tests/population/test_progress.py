@@ -152,11 +152,11 @@ def test_checkpoints_tell_how_far_members_are_and_how_long_they_take(monkeypatch
         "dense/000, 90 % trained, about 6 min 40 s left",
         "[1/2] dense/000 done, about 5 min 00 s left",
     ]
-    anew = RemainingTime(jobs)
-    anew.update(Event("started", jobs[0]))
+    from_scratch = RemainingTime(jobs)
+    from_scratch.update(Event("started", jobs[0]))
     now[0] += 100
-    anew.update(Event("advanced", jobs[0], left=0.5))
-    assert anew.seconds == 300  # 5 steps a second
+    from_scratch.update(Event("advanced", jobs[0], left=0.5))
+    assert from_scratch.seconds == 300  # 500 steps in 100 s; 1,500 are left
     story = [
         Event("started", jobs[0]),
         Event("advanced", jobs[0], left=0.4),

@@ -58,12 +58,13 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
     """
     table = benchmark.table
     require(len(table) > 0, "results", "no entries", "one or more")
+    caption = "A row per compressor, the smallest file first; a mark per model."
     section = Section(
         "harm",
-        "A row per compressor, the smallest file first; a mark per model.",
+        caption,
         QUESTION,
         "",
-        figures=(Figure("harm", harm_chart(benchmark), "A row per compressor, a dot per model."),),
+        figures=(Figure("harm", harm_chart(benchmark), caption),),
         tables=(
             ReportTable.of("Medians over the models", benchmark.by_compressor(), table="harm"),
             ReportTable.of("Every entry", shown_entries(table), SHOWN, "harm"),

@@ -88,25 +88,18 @@ class MemberMaker:
         self,
         key: str,
         member: int,
-        report: Callable[[int, str | None], None] = lambda step, path: None,
+        report: Callable[[int, bool], None] = lambda step, saved: None,
     ) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
 
-        An unfinished member does not count, whatever the failure. `report` receives the number of steps made: at every
-        checkpoint of its training with the path, relative to the study's directory, and with None when the training
-        goes on from an earlier one.
+        An unfinished member does not count, whatever the failure. `report` is that of `CheckpointFile`.
         """
         started = time.monotonic()
         study = self._store.study
         variant = study.variant(key)
         path = functools.partial(self._store.member_path, key, member)
-        place = path(CHECKPOINT)
         checkpoint = CheckpointFile.of_member(
-            self._store.directory / place,
-            study,
-            key,
-            member,
-            lambda step, saved: report(step, place if saved else None),
+            self._store.directory / path(CHECKPOINT), study, key, member, report
         )
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):

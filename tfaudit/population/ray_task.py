@@ -24,7 +24,7 @@ import ray
 
 from tfaudit.population.engine import Answer, too_long
 from tfaudit.population.node_folder import Splits, make_workplace, remove_workplace
-from tfaudit.population.plan import Order, log_path
+from tfaudit.population.plan import CHECKPOINT, Order, log_path
 from tfaudit.population.worker_process import WorkerProcess
 from tfaudit.runtime.user_functions import source_file
 from tfaudit.store.store import Store
@@ -203,13 +203,16 @@ class _Workplace:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         answer: Answer = {}
+        checkpoint = Store.member_path(*order[1:], CHECKPOINT)
+        saved = self._directory / checkpoint
         try:
             for answer in self._answers(order):
-                name = answer.get("checkpoint", "")
-                if name is None:
+                if (
+                    answer.get("checkpoint") and saved.is_file()
+                ):  # the member may be complete by now
+                    yield answer, {checkpoint: saved.read_bytes()}
+                elif "checkpoint" in answer:
                     yield answer, {}
-                elif (self._directory / name).is_file():  # the member may be complete by now
-                    yield answer, {name: (self._directory / name).read_bytes()}
         except BaseException:  # the task was cancelled
             self.end_worker()
             raise

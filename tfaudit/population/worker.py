@@ -5,8 +5,8 @@ number]` or `["condition", corruption, severity]`, and answers each with one lin
 `"lasting"` beside a traceback says that another attempt would end in the same error.
 If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, the value and
 the expectation, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing;
-during a training, `{"checkpoint": path, "step": n}` reports a checkpoint and the number of steps made; the path
-is null when the training goes on from an earlier one.
+during a training, `{"checkpoint": true, "step": n}` reports a checkpoint and the number of steps made, and
+`{"checkpoint": false, "step": n}` that the training goes on from an earlier one.
 The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
 job goes to its log, `logs/VARIANT-MEMBER.log` or `logs/SPLIT.log`, which is deleted if it is empty.
 
@@ -99,9 +99,7 @@ class _JobRunner:
                 self._members.prepare(name)
                 prepared = True
                 self._members.make(
-                    name,
-                    number,
-                    lambda step, path: send({"checkpoint": path, "step": step}),
+                    name, number, lambda step, saved: send({"checkpoint": saved, "step": step})
                 )
             else:
                 self._conditions.prepare(Condition(name, number))
