@@ -139,7 +139,7 @@ def test_the_page_on_studies_runs(names):
 @pytest.mark.slow
 @pytest.mark.parametrize("names", ["own_study", "recipe_notes"], indirect=True)
 def test_files_of_studies_run(names):
-    assert names["study"].name in {"loop", "biases"}
+    assert names["study"].name in {"loop", "undecayed"}
 
 
 def test_the_loop_of_the_documentation_trains(tmp_path):

@@ -58,9 +58,10 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
     pages = ["classes", "classes", "classes", "exemplars", "exemplars", "corruptions", "exemplars"]
     places, lengths = [page.url], [page.evaluate("history.length")]
     for act, name in zip(actions, pages, strict=True):
+        print(f"from {places[-1]} to {name}")
         act()
         page.wait_for_url(
-            lambda url, name=name: url != places[-1] and f"/{name}?" in url
+            lambda url, name=name: url != places[-1] and f"/{name}?" in url, timeout=60_000
         )  # choices come first
         settled(page)
         places.append(page.url)

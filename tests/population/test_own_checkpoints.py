@@ -62,7 +62,7 @@ def streamed(model, train, *, seed, callbacks):
     return model.fit(data, epochs=5, verbose=0, shuffle=False, callbacks=callbacks)
 
 
-def generated(model, train, *, seed, callbacks, epochs=3):
+def generated(model, train, *, seed, callbacks, epochs=6):
     def batches():
         while True:
             some = np.random.randint(0, len(train.y), 20)
@@ -158,7 +158,7 @@ def test_interrupted_anywhere_a_fit_ends_with_the_same_bits(tmp_path, name, vari
     member = OneMember(tmp_path, name, variant)
     model, history = member.train()
     file = CheckpointFile(tmp_path / "checkpoint", "this")
-    cuts = np.random.default_rng().integers(1, 7, 3).tolist()  # fresh ones in every run
+    cuts = np.random.default_rng().integers(1, 7, 3).tolist()  # fresh ones, of at least 18 batches
     for batches in cuts:
         with pytest.raises(PowerCutError):
             member.train(file, [CutAfter(batches)])
