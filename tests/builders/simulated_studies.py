@@ -321,28 +321,11 @@ def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarra
 
 
 def true_slope(truth: Truth, classes: int = 10) -> float:
-    """Return the slope of recall distortion of the members' expected recalls; pairs have a knack for classes."""
+    """Return the slope of recall distortion of the expected recalls, which all members share."""
     before = np.resize(RECALLS, classes)
     after = before + expected_changes(truth, 1, classes)
-    if not truth.paired or not truth.differ:  # only what all members share counts
-        balances = [recalls / recalls.mean() - 1 for recalls in (before, after)]
-        return float(balances[0] @ balances[1] / (balances[0] @ balances[0]))
-    rng = np.random.default_rng(0)
-    draws = 200_000 // classes
-    own = [
-        STRENGTH * rng.standard_normal((draws, 1)),
-        KNACK * rng.standard_normal((draws, classes)),
-    ]
-    kept = np.sqrt(1 - truth.member_shift**2)
-    places = [sum(own)]
-    places.append(kept * places[0] + truth.member_shift * rng.permutation(places[0]))
-    scale = np.sqrt(TOTAL**2 - STRENGTH**2 - KNACK**2)
-    recalls = [
-        special.ndtr((TOTAL * special.ndtri(rate) + place) / scale)
-        for rate, place in zip((before, after), places, strict=True)
-    ]
-    balances = [side / side.mean(1, keepdims=True) - 1 for side in recalls]
-    return float((balances[0] * balances[1]).sum() / np.square(balances[0]).sum())
+    balances = [recalls / recalls.mean() - 1 for recalls in (before, after)]
+    return float(balances[0] @ balances[1] / (balances[0] @ balances[0]))
 
 
 def simulated_store(

@@ -70,6 +70,61 @@ def test_members_trained_apart_are_instruments_of_each_other():
     assert found.value[0] == pytest.approx(expected, rel=0.02)
 
 
+def test_pairs_are_instruments_of_each_other():
+    """By hand: balances of all other members, below and above."""
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(5), 4000)
+    own = rng.normal(0, 0.05, (2, 4, 5))
+    own[1] = 0.5 * own[0] + np.sqrt(0.75) * own[1]
+    recalls = np.linspace(0.5, 0.9, 5) + own
+    right = rng.random((2, 4, 20_000)) < recalls[:, :, labels]
+    hits = np.stack([right[:, :, labels == c].mean(2) for c in range(5)], 2)
+    balances = hits / hits.mean(2, keepdims=True) - 1
+    others = ~np.eye(4, dtype=bool)
+    squares, products = (balances[0] @ side.T for side in balances)
+    found = corrected_slope(*right, labels, 5, paired=True)
+    assert found.value[0] == pytest.approx(
+        products[others].mean() / squares[others].mean(), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("members", [2, 5])
+def test_training_pairs_further_does_not_draw_classes_together(rng, members):
+    """Classes as good as before; a member's deviations from them, as large as theirs, are mostly drawn anew."""
+    labels = np.repeat(np.arange(20), 400)
+    marks, published, corrected, held = [], [], [], []
+    for _ in range(60):
+        deviations = rng.normal(0, 0.05, (2, members, 20))
+        deviations[1] = 0.3 * deviations[0] + np.sqrt(0.91) * deviations[1]
+        recalls = np.clip(rng.normal(0.8, 0.05, 20) + deviations, 0.5, 1)
+        before, after = rng.random((2, members, labels.size)) < recalls[:, :, labels]
+        slope = corrected_slope(before, after, labels, 20, paired=True)
+        (low,), (high,) = slope.interval()
+        if np.isfinite(low):
+            corrected.append(slope.value[0])
+            held.append(low <= 1 <= high)
+        wrong = (labels + 1) % 20
+        sides = (
+            Predictions.from_top1(labels, np.where(side, labels, wrong)) for side in (before, after)
+        )
+        found = distortion(*sides, paired=True)
+        marks.append(found.mark().mark)
+        published.append(found.alpha.mean())
+    assert np.mean(published) < 0.75
+    assert np.median(corrected) == pytest.approx(1, abs=0.1)
+    assert marks.count("?") > 54
+    assert np.mean(held) > 0.9
+    print(
+        np.median(corrected),
+        np.mean(corrected),
+        len(corrected),
+        np.mean(held),
+        marks.count("<"),
+        marks.count(">"),
+        np.mean(published),
+    )
+
+
 @pytest.mark.parametrize("grown", [1.0, 1.4])
 def test_finite_images_do_not_attenuate_it(rng, grown):
     raw, corrected = [], []

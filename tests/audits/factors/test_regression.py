@@ -450,3 +450,16 @@ def test_counts_that_cannot_be_fitted(changes, message):
         factors_glm(TABLE.assign(**changes))
     with pytest.raises(InputError, match="expected a column 'correct'"):
         factors_glm(TABLE.drop(columns="correct"))
+
+
+def test_models_that_predict_a_single_class_are_separated():
+    """Its fitted accuracies are exactly 1, those of the others almost 0: errors by class would divide 0 by 0."""
+    rng = np.random.default_rng(0)
+    levels = itertools.product(np.linspace(0.2, 0.9, 10), range(3), range(10))
+    rows = pd.DataFrame(levels, columns=["sparsity", "member", "class"])
+    one, late = rows["class"] == 1, rows["sparsity"] > 0.7
+    strays = (late & (rng.random(300) < 0.1)) * rng.integers(1, 800, 300)
+    counts = {"correct": np.where(one, 1000, strays), "examples": 1000}
+    of_class = {"class_entropy": rng.random(10)[rows["class"]]}
+    with pytest.raises(InputError, match="a covariate that separates rows"):
+        factors_glm(rows.assign(accuracy0=one.astype(float), **counts, **of_class))

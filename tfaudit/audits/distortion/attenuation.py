@@ -29,9 +29,10 @@ def corrected_slope(
     A recall is measured on a finite number of images. Its error adds to the sum of squares in the denominator of the
     slope `alpha` of [R] 5, and only partly to the products in the numerator, which pulls the slope below 1 if nothing
     changes. Here products of an image, or of a cluster of images, with itself are removed: this is the slope
-    instrumented by the other half of the test images, averaged over all ways to halve them. Members that are trained
-    independently differ by chance, which attenuates the slope in the same way; each is instrumented by the other
-    members. The slope is therefore 1 if nothing changes.
+    instrumented by the other half of the test images, averaged over all ways to halve them. Members also differ by
+    chance, which attenuates the slope in the same way, also of pairs: training a member further draws its classes
+    anew. So each member is instrumented by the others; only a single pair has none. The slope is therefore 1 if nothing
+    changes.
 
     Sums over the members are divided, not slopes averaged, because a member's own sum may be within the errors of
     measurement. The standard error is that of the linear part of the quotient over images and members [C].
@@ -42,7 +43,7 @@ def corrected_slope(
         labels: `(N,)` integers, true classes from 0 to C - 1.
         classes: C, the number of classes. Classes with fewer than two images do not count.
         paired: whether member k of `after` was made from member k of `before`; one model against one always counts as
-            a pair.
+            a pair, whose chance is part of its slope.
         clusters: `(N,)` integers from 0, the cluster of each image; None if the images are independent.
 
     Returns:
@@ -61,19 +62,23 @@ def corrected_slope(
     first, second = (_Side(side, labels, classes) for side in (before, after))
     own = _products(first, first, clusters)
     products = _products(first, second, clusters)
-    # The balances that each member is multiplied with: its own model's, or the mean of the other members.
-    if paired:
-        squares, products = np.diag(own), np.diag(products)[:, None]
-        meets_before, meets_after, met_by_after = first.balances, second.balances, first.balances
-    else:
-        others = len(before) - 1
-        squares = (own.sum(1) - np.diag(own)) / others
-        # A strong member meets weaker others, which hides part of how members differ.
-        if others > 1:
-            squares = squares.mean() + (squares - squares.mean()) * others / (others - 1)
-        meets_before = (first.balances.sum(0) - first.balances) / others
-        meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))
+    members = len(before)
+    # Balances meet the mean of those of the other members; a single pair has no others.
+    meeting = ~np.eye(members, dtype=bool) / (members - 1) if members > 1 else np.ones((1, 1))
+    squares = (own * meeting).sum(1)
     size = squares.mean()
+    meets_before = meeting @ first.balances
+    if paired:
+        size_of_products = (products * meeting).sum(1).mean()
+        # How members vary is told by their products with themselves: of two, each meets only the other.
+        squares, products = np.diag(own), np.diag(products)[:, None]
+        meets_after, met_by_after = meeting @ second.balances, meets_before
+    else:
+        size_of_products = products.mean()
+        # A strong member meets weaker others, which hides part of how members differ.
+        if members > 2:
+            squares = size + (squares - size) * (members - 1) / (members - 2)
+        meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))
     if not size > 1e-12:  # balances are ratios of counts: below this is rounding
         return undefined
     sides_of_square = 1 if paired else 2  # independent members are on either side of a product
@@ -86,7 +91,7 @@ def corrected_slope(
     )
     if not size > LEAST_SIZE * size_change.error[0]:
         return undefined
-    slope = products.mean() / size
+    slope = size_of_products / size
     influences = [
         first.influence((meets_after - 2 * slope * meets_before) / size),
         second.influence(met_by_after / size),

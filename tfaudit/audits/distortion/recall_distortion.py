@@ -239,7 +239,8 @@ def distortion(
     classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent, the
     model that it was pruned from. If members of the same name were trained independently, the noise of the dense
     members attenuates the slope: it lies below 1 even without compression, and must be compared with
-    `slope_between_dense`. Recalls on finite test images attenuate it, too. The `corrected` slope is free of both.
+    `slope_between_dense`. Recalls on finite test images attenuate it, too, and so does training further after pruning.
+    The `corrected` slope is free of all three, but for a single model that was trained further.
 
     With metric "precision" or "f1", that rate replaces recall; A stays the accuracy, as in [R] 4. (The sentence
     `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)

@@ -141,11 +141,13 @@ def factors(
     if not np.ptp(plan.rows["accuracy"]) > 0:
         raise InputError("table", "the same accuracy in every row", "an accuracy that varies")
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
-    fits = _fits(smf.ols(formula, plan.rows), plan.rows, maxlags)
-    if np.abs(fits[0].resid).max() < 1e-12:
+    model = smf.ols(formula, plan.rows)
+    result = _fit(model, maxlags)
+    if np.abs(result.resid).max() < 1e-12:
         got = "covariates that fit accuracy exactly"
         raise InputError("table", got, "residuals to test against")
-    return _factors("ols", formula, plan, plan.rows["accuracy"], fits, confidence)
+    by_class = _errors_by_class(model, result, result.resid, plan.rows)
+    return _factors("ols", formula, plan, plan.rows["accuracy"], result, by_class, confidence)
 
 
 def factors_glm(
@@ -195,17 +197,19 @@ def factors_glm(
         "finite coefficients; leave terms out with `without`, or use `factors`",
     )
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("error", PerfectSeparationWarning)
             warnings.simplefilter("error", ConvergenceWarning)
-            fits = _fits(model, rows, maxlags)
+            result = _fit(model, maxlags)
     except (PerfectSeparationWarning, ConvergenceWarning):
         raise separated from None
-    fitted = fits[0].fittedvalues
+    fitted = result.fittedvalues
+    # Checked before the errors by class, whose weights would be 0 / 0.
     if min(fitted.min(), 1 - fitted.max()) < 1e-9:
         raise separated
-    plan = dataclasses.replace(plan, rows=rows)
-    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], fits, confidence)
+    by_class = _errors_by_class(model, result, result.resid_pearson, rows)
+    plan, observed = dataclasses.replace(plan, rows=rows), rows["correct"] / rows["examples"]
+    return _factors("binomial", formula, plan, observed, result, by_class, confidence)
 
 
 def _check_options(maxlags: int, confidence: float) -> None:
@@ -214,12 +218,8 @@ def _check_options(maxlags: int, confidence: float) -> None:
     require_level("confidence", confidence)
 
 
-def _fits(
-    model: Any, rows: pd.DataFrame, maxlags: int
-) -> tuple[Any, tuple[np.ndarray, np.ndarray] | None]:
-    """Return the fit with HAC errors, and errors by class within data set with their degrees of freedom.
-
-    The latter are None for one class.
+def _fit(model: Any, maxlags: int) -> Any:
+    """Return the fit with HAC errors.
 
     Raises:
         InputError: coefficients that the rows do not determine.
@@ -234,17 +234,23 @@ def _fits(
         got = f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}"
         raise InputError("table", got, "rows in which they vary, or their terms in `without`")
     options = {"maxlags": maxlags, "use_correction": True}
-    result = model.fit(cov_type="HAC", cov_kwds=options, use_t=True)
+    return model.fit(cov_type="HAC", cov_kwds=options, use_t=True)
+
+
+def _errors_by_class(
+    model: Any, result: Any, residuals: pd.Series, rows: pd.DataFrame
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors by class within data set with their degrees of freedom; NaN for one class."""
+    unknown = np.full((2, len(result.params)), np.nan)
     if "class" not in rows or rows["class"].isna().all():
-        return result, None
+        return unknown[0], unknown[1]
     names = [name for name in ("dataset", "class") if name in rows]
     # A missing name is a name: `ngroup` would give all its rows one number, whatever their classes.
     clusters = rows.groupby(names, observed=True, dropna=False).ngroup().to_numpy()
     if len(np.unique(clusters)) < 2:
-        return result, None
+        return unknown[0], unknown[1]
     weights = np.sqrt(model.hessian_factor(result.params))  # 1 for least squares
-    residuals = result.resid if hasattr(result, "ssr") else result.resid_pearson
-    return result, clustered_errors(weights[:, None] * model.exog, np.asarray(residuals), clusters)
+    return clustered_errors(weights[:, None] * model.exog, np.asarray(residuals), clusters)
 
 
 def _factors(
@@ -252,16 +258,16 @@ def _factors(
     formula: str,
     plan: Design,
     observed: pd.Series,
-    fits: tuple[Any, tuple[np.ndarray, np.ndarray] | None],
+    result: Any,
+    by_class: tuple[np.ndarray, np.ndarray],
     confidence: float,
 ) -> Factors:
-    result, by_class = fits
     estimates = result.params
     robust = _errors(estimates, result.bse.to_numpy(), result.df_resid, confidence)
     coefficients = pd.DataFrame({"estimate": estimates, **robust})
     sides = [ALTERNATIVES.get(term) for term in coefficients.index]
     coefficients.insert(6, "alternative", pd.Series(sides, coefficients.index, object))
-    errors, freedom = np.full((2, len(estimates)), np.nan) if by_class is None else by_class
+    errors, freedom = by_class
     clustered = _errors(estimates, errors, freedom, confidence).assign(df=freedom)
     coefficients = coefficients.join(clustered.drop(columns="t").add_prefix("cluster_"))
     fitted = result.fittedvalues.to_numpy()
