@@ -21,6 +21,8 @@ Where [P] is silent or cannot be followed: it resizes images to the input of its
 name; ours takes 28 pixels, with smaller kernels and 20,125,386 parameters (`tfaudit.models.alexnet`). The caption of
 figure 3a names rewinding, that of figure 4 no treatment; to include fine-tuned networks, add `treatment="finetune"`, as
 `paganini_grid` does.
+
+Notes, with a small study: `docs/recipe_notes.md`.
 """
 
 from tfaudit.recipes.paganini_grid import TRAINING

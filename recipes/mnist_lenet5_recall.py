@@ -16,7 +16,7 @@ the slope growing from one ratio to the next (Bonferroni):
     variance    .0038     .0038     .0038     .0038     .0039     .0111
     p                                .389     1.000      .071     <.001
 
-Measured with ten members, `tfaudit run mnist_lenet5_recall --population 10`, about two hours on two cores without
+Measured here with ten members, `tfaudit run mnist_lenet5_recall --population 10`, about two hours on two cores without
 AVX-512; variance with ddof 0, slopes as published:
 
                 dense   ratio 2   ratio 4  ratio 10  ratio 20  ratio 50
