@@ -150,6 +150,10 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     expected = stats.ttest_rel(alphas[keys[1]], alphas[keys[3]]).pvalue
     assert cells(apart)["10"] == (f"{expected:.2g}",)
     assert list(cells(variance)) == ["method", "before", "2", "10"]
+    assert found.notes[0] == (
+        f"Members of {', '.join(titles)} were trained after pruning, which alone pulls the published slope below 1. "
+        "The corrected slope is free of this."
+    )
     assert not any("trained independently" in note for note in found.notes)
 
 

@@ -329,4 +329,12 @@ def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
         reason = f"Classes have {tested.min()} to {tested.max()} test examples"
     if reason:
         notes.append(f"{reason}, so balances need not sum to 0; the line still passes the origin.")
+    if result.metric == "recall" and np.isnan(result.corrected.value).all() and not slopes.hasnans:
+        single = unpaired and len(result.members) == 1
+        reason = (
+            "one side is a single model"
+            if single
+            else "classes cannot be told apart before compression"
+        )
+        notes.append(f"There is no corrected slope: {reason}.")
     return tuple(notes)

@@ -80,18 +80,30 @@ def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
 
 
 def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
-    """Return the notes of these audits, and a note on variants without dense parents."""
+    """Return the notes of these audits, and one each on variants that were trained apart, or after pruning."""
     data = study_audit.data
-    titles = [data.titles[key] for key in data.compressed_keys if data.study.parent_of(key) is None]
     notes = notes_of(results.values())
-    if not titles or data.study.training is None:
+    if data.study.training is None:
         return notes
-    unpaired = (
-        f"Members of {listed(titles)} were trained independently and are paired with dense members by number, which "
-        "alone pulls the published slope below 1; compare it with “retrained”, the slope between two baseline models. "
-        "The corrected slope is free of this."
-    )
-    return tuple(dict.fromkeys((unpaired, *notes)))
+    apart, further = [], []
+    for key in data.compressed_keys:
+        variant = data.study.variant(key)
+        if data.study.parent_of(key) is None:
+            apart.append(data.titles[key])
+        elif isinstance(variant, Pruned) and variant.treatment != "one_shot":
+            further.append(data.titles[key])
+    several = any(len(result.members) > 1 for result in results.values())
+    free = "The corrected slope is free of this."
+    how = {
+        "independently and are paired with dense members by number, which alone pulls the published slope below 1; "
+        f"compare it with “retrained”, the slope between two baseline models. {free}": apart,
+        "after pruning, which alone pulls the published slope below 1. "
+        f"{free if several else 'That of a single model is pulled, too.'}": further,
+    }
+    told = [
+        f"Members of {listed(titles)} were trained {text}" for text, titles in how.items() if titles
+    ]
+    return tuple(dict.fromkeys((*told, *notes)))
 
 
 def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
