@@ -90,7 +90,7 @@ def test_pairs_are_instruments_of_each_other():
 
 @pytest.mark.parametrize("members", [2, 5])
 def test_training_pairs_further_does_not_draw_classes_together(rng, members):
-    """Classes as good as before; a member's deviations from them, as large as theirs, are mostly drawn anew."""
+    """The classes do not change; how much a member deviates from them changes at random."""
     labels = np.repeat(np.arange(20), 400)
     marks, published, corrected, held = [], [], [], []
     for _ in range(60):

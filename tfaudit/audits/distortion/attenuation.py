@@ -30,9 +30,9 @@ def corrected_slope(
     slope `alpha` of [R] 5, and only partly to the products in the numerator, which pulls the slope below 1 if nothing
     changes. Here products of an image, or of a cluster of images, with itself are removed: this is the slope
     instrumented by the other half of the test images, averaged over all ways to halve them. Members also differ by
-    chance, which attenuates the slope in the same way, also of pairs: training a member further draws its classes
-    anew. So each member is instrumented by the others; only a single pair has none. The slope is therefore 1 if nothing
-    changes.
+    chance, which attenuates the slope in the same way; so do pairs, because fine-tuning changes at random which classes
+    a member knows best. Each member is therefore instrumented by the others, and the slope is 1 if nothing changes. A
+    single pair has no others.
 
     Sums over the members are divided, not slopes averaged, because a member's own sum may be within the errors of
     measurement. The standard error is that of the linear part of the quotient over images and members [C].

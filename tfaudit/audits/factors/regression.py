@@ -241,14 +241,14 @@ def _errors_by_class(
     model: Any, result: Any, residuals: pd.Series, rows: pd.DataFrame
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return errors by class within data set with their degrees of freedom; NaN for one class."""
-    unknown = np.full((2, len(result.params)), np.nan)
+    unknown = np.full(len(result.params), np.nan), np.full(len(result.params), np.nan)
     if "class" not in rows or rows["class"].isna().all():
-        return unknown[0], unknown[1]
+        return unknown
     names = [name for name in ("dataset", "class") if name in rows]
     # A missing name is a name: `ngroup` would give all its rows one number, whatever their classes.
     clusters = rows.groupby(names, observed=True, dropna=False).ngroup().to_numpy()
     if len(np.unique(clusters)) < 2:
-        return unknown[0], unknown[1]
+        return unknown
     weights = np.sqrt(model.hessian_factor(result.params))  # 1 for least squares
     return clustered_errors(weights[:, None] * model.exog, np.asarray(residuals), clusters)
 

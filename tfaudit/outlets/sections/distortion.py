@@ -94,16 +94,19 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
             further.append(data.titles[key])
     several = any(len(result.members) > 1 for result in results.values())
     free = "The corrected slope is free of this."
-    how = {
-        "independently and are paired with dense members by number, which alone pulls the published slope below 1; "
-        f"compare it with “retrained”, the slope between two baseline models. {free}": apart,
-        "after pruning, which alone pulls the published slope below 1. "
-        f"{free if several else 'That of a single model is pulled, too.'}": further,
-    }
-    told = [
-        f"Members of {listed(titles)} were trained {text}" for text, titles in how.items() if titles
-    ]
-    return tuple(dict.fromkeys((*told, *notes)))
+    told = []
+    if apart:
+        told.append(
+            f"Members of {listed(apart)} were trained independently and are paired with dense members by number, which "
+            "alone pulls the published slope below 1; compare it with “retrained”, the slope between two baseline "
+            f"models. {free}"
+        )
+    if further:
+        told.append(
+            f"Members of {listed(further)} were trained after pruning, which alone pulls the published slope below 1. "
+            f"{free if several else 'That of a single model is pulled, too.'}"
+        )
+    return (*told, *notes)
 
 
 def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
