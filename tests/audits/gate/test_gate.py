@@ -292,6 +292,7 @@ def test_intensification_of_a_pair():
     assert check.high - check.low == pytest.approx(
         np.diff(np.quantile(slopes, [0.025, 0.975]))[0], rel=0.1
     )
+    assert "trained further, its slope is too low" in check.sentence
     assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
     few = (
         Predictions.from_top1([0, 1] * 5, [0, 1] * 5),

@@ -65,26 +65,27 @@ def corrected_slope(
     members = len(before)
     # Balances meet the mean of those of the other members; a single pair has no others.
     meeting = ~np.eye(members, dtype=bool) / (members - 1) if members > 1 else np.ones((1, 1))
-    squares = (own * meeting).sum(1)
-    size = squares.mean()
+    met_squares = (own * meeting).sum(1)
+    size = met_squares.mean()
     meets_before = meeting @ first.balances
     if paired:
         size_of_products = (products * meeting).sum(1).mean()
         # How members vary is told by their products with themselves: of two, each meets only the other.
-        squares, products = np.diag(own), np.diag(products)[:, None]
+        squares_of_members, products_of_members = np.diag(own), np.diag(products)[:, None]
         meets_after, met_by_after = meeting @ second.balances, meets_before
     else:
         size_of_products = products.mean()
-        # A strong member meets weaker others, which hides part of how members differ.
-        if members > 2:
-            squares = size + (squares - size) * (members - 1) / (members - 2)
+        # A strong member meets weaker others, which hides part of how members differ; of two, all of it.
+        hidden = (members - 1) / (members - 2) if members > 2 else 1.0
+        squares_of_members = size + (met_squares - size) * hidden
+        products_of_members = products
         meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))
     if not size > 1e-12:  # balances are ratios of counts: below this is rounding
         return undefined
     sides_of_square = 1 if paired else 2  # independent members are on either side of a product
     size_change = sum_change(
         [first.influence(2 * meets_before)],
-        [sides_of_square * squares],
+        [sides_of_square * squares_of_members],
         labels,
         classes,
         clusters=clusters,
@@ -97,8 +98,8 @@ def corrected_slope(
         second.influence(met_by_after / size),
     ]
     totals = [
-        (products.mean(1) - slope * sides_of_square * squares) / size,
-        products.mean(0) / size,
+        (products_of_members.mean(1) - slope * sides_of_square * squares_of_members) / size,
+        products_of_members.mean(0) / size,
     ]
     if paired:
         of_dense, of_pruned = influences

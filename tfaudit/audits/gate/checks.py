@@ -236,8 +236,9 @@ class Checks:
         slope = self.measurements.intensification
         interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
         sentence = (
-            f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
-        )
+            f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}. "
+            f"{slope.remark}"
+        ).strip()
         if np.isnan(slope.value):
             sentence = "Intensification is undefined: the baseline's recalls cannot be told apart."
         return _check("intensification", limit, slope, _outcome(slope, limit), sentence)
