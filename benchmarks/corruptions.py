@@ -1,6 +1,6 @@
 """Images per second and corruption on one core: `tfaudit.corrupt`, imagecorruptions and TensorFlow Datasets.
 
-    pip install --no-deps imagecorruptions
+    pip install --no-deps imagecorruptions "setuptools<81"
     python benchmarks/corruptions.py [--edges 224 32] [--seconds 0.5] [--textures DIR]
 
 All implementations alternate. Each gets the same photographs of scikit-image at each edge length, with ImageNet-C's
