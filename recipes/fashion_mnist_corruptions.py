@@ -8,38 +8,38 @@ ImageNet-C with the constants of CIFAR-C, which are for small images, at five se
     tfaudit prepare fashion_mnist --from /usr/share/datasets/fashion-mnist
     tfaudit run fashion_mnist_corruptions
 
-Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images: 45
+Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images: 45 to 90
 minutes on two cores, a quarter of it for the evaluations; 10 minutes on one GPU.
 
 Published for ImageNet and a ResNet-50 pruned to 90 %, [F] table 3: from elastic -7.50 to impulse noise -40.12 % of
 top-1.
 
 Measured by the command above on the real 60,000 + 10,000 images; top-1 in percent, mean over severities and members;
-change relative to the dense population's; mCE is 1 for the dense population:
+change relative to the dense population's, * if it is a loss after Holm; mCE is 1 for the dense population:
 
                         dense  magnitude 50 %  magnitude 90 %  fixed-point int8
-    clean               90.16           -0.16           -0.27             -0.02
-    gaussian_noise      87.11           -0.02           -2.33             +0.15
-    shot_noise          88.06           +0.17           -1.23             +0.11
-    impulse_noise       83.53           -0.53           -3.56             +0.10
-    defocus_blur        88.68           -0.32           -1.49             +0.01
-    glass_blur          79.03           +0.31           -0.15             +0.10
-    motion_blur         82.00           -1.11           -1.50              0.00
-    zoom_blur           85.74           -0.30           -2.50             -0.08
-    snow                83.22           +0.72           -2.95             +0.06
-    frost               75.70           +2.37           -9.84             +0.09
-    fog                 72.81           +2.01           -7.51             -0.09
-    brightness          82.38           +1.06           -4.66             -0.10
-    contrast            78.24           +1.84           -6.59             -0.15
-    elastic_transform   80.09           +0.21           +0.21             +0.02
-    pixelate            88.79           -0.09           -0.42             +0.03
-    jpeg_compression    89.62           -0.25           -0.45             +0.01
-    mean                83.00           +0.36           -2.88             +0.02
-    mCE                  1.00            0.99            1.13              1.00
+    clean               90.18           -0.25           -0.25             -0.05
+    gaussian_noise      86.84           +0.46           -1.98             +0.05
+    shot_noise          87.93           +0.36           -0.98             +0.02
+    impulse_noise       83.92           -0.88           -3.50             +0.01
+    defocus_blur        88.68           -0.47           -2.20*            -0.06
+    glass_blur          78.59           +0.86           +0.31             -0.02
+    motion_blur         82.24           -0.62           -1.99             -0.12
+    zoom_blur           85.78           -0.61           -3.60*            -0.13
+    snow                83.10           +0.29           -2.27              0.00
+    frost               76.03           -0.34           -9.24             -0.14
+    fog                 73.21           +0.55           -9.31             -0.18*
+    brightness          82.46           -0.35           -4.08             -0.20
+    contrast            78.61           +1.02           -6.97             -0.33*
+    elastic_transform   80.23           -0.40           -0.40             -0.09
+    pixelate            88.84           -0.27           -0.55             -0.05
+    jpeg_compression    89.59           -0.27           -0.36             -0.03
+    mean                83.07           -0.06           -3.02             -0.08
+    mCE                  1.00            1.01            1.14              1.00
 
-Pruning 90 % costs ten times as much under corruption as on clean images, mostly under changes of brightness and
-contrast. With five members this is just not significant (mean -2.39 points, -4.79 to +.01, p = .051). Pruning 50 % has
-no measurable cost. Fixed-point int8 changes accuracy by at most .2 %. The table was made by argmax.
+Pruning 90 % costs 2.5 points under corruption (95 % interval over images and members .2 to 4.8), where clean images
+hardly suffer (.2, -.2 to .6). It costs most under frost and fog, but there five members differ by so much that only the
+losses in blur are shown. Pruning 50 % is not shown to cost anything, and int8 costs .07 points (.03 to .11).
 
 Notes, with all figures: `docs/recipe_notes.md`.
 
