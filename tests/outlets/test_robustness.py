@@ -15,7 +15,8 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.outlets.html import write_report
-from tfaudit.outlets.sections.robustness import robustness_section
+from tfaudit.outlets.sections.robustness import excess_findings, robustness_section
+from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
 
 
@@ -135,6 +136,35 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
 
 
 @pytest.mark.slow
+def one_model(wrong):
+    """A model of 400 images of two classes, the first `wrong` of which it misses."""
+    labels = np.tile([0, 1], 200)
+    return Predictions.from_top1(labels, np.where(np.arange(400) < wrong, 1 - labels, labels))
+
+
+@pytest.mark.parametrize(
+    ("gained", "said"),
+    [
+        (120, "For no variant do the data show that it loses more in the mean over the"),
+        (
+            0,
+            "pruned loses 15.0 points more in the mean over the corruptions than on clean images (",
+        ),
+    ],
+)
+def test_losses_in_the_mean_and_in_single_corruptions_are_both_told(gained, said):
+    clean = one_model(0)
+    before = {("fog", 1): clean, ("shot_noise", 1): one_model(gained)}
+    after = {("fog", 1): one_model(120), ("shot_noise", 1): clean}
+    harmed = robustness(before, after, clean=(clean, clean), paired=True)
+    same = robustness(before, before, clean=(clean, clean), paired=True)
+    found = excess_findings({"pruned": harmed, "float16": same})
+    assert found[0].startswith(said)
+    single = "In single corruptions, corrected for all 4, pruned loses more in fog (30.0 points)."
+    assert found[-1] == single
+    assert len(excess_findings({"float16": same})) == 1
+
+
 def test_what_is_missing_is_said(tmp_path):
     """The variant of 50 % lacks some evaluations, then all; a dense member lacks one."""
     planned = {"variants": (Pruned(0.9), Pruned(0.5)), "corruptions": ("fog",)}
