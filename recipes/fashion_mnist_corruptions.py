@@ -38,8 +38,9 @@ change relative to the dense population's, * if it is a loss after Holm; mCE is 
     mCE                  1.00            1.01            1.14              1.00
 
 Pruning 90 % costs 2.5 points under corruption (95 % interval over images and members .2 to 4.8), where clean images
-hardly suffer (.2, -.2 to .6). It costs most under frost and fog, but there five members differ by so much that only the
-losses in blur are shown. Pruning 50 % is not shown to cost anything, and int8 costs .07 points (.03 to .11).
+hardly suffer (.2, -.2 to .6). It costs most in frost and fog, where five members differ too much to be sure; after
+Holm, only the losses in zoom and defocus blur are significant. Pruning 50 % is not shown to cost anything, and int8
+costs .07 points (.03 to .11).
 
 Notes, with all figures: `docs/recipe_notes.md`.
 

@@ -22,9 +22,9 @@ classes of 3, of which .15 are expected by chance:
 
 Pruning gains .8 points of recall for negative tweets (95 % interval over tweets and members .3 to 1.3) and changes that
 for positive ones, the rarest class, by -.7 (-1.5 to 0): a shift towards the common class that accuracy hides. Tweets on
-Claritin lose 1.9 points (.5 to 3.3), which corrected for seven subjects is not significant (p = .054); it is 2.1 points
-more than the average tweet loses (.8 to 3.5; Holm p = .018). The baseline is right on 86 % of the tweets on which all
-annotators agree and on 58 % of those on which they are divided; pruning changes neither beyond chance. int8 has no
+Claritin lose 1.9 points (.5 to 3.3), which is not significant after Holm for seven subjects (p = .054). Compared with
+the average tweet, they lose 2.1 points (.8 to 3.5; Holm p = .018). The baseline is right on 86 % of the tweets on which
+all annotators agree and on 58 % of those on which they are divided; pruning changes neither beyond chance. int8 has no
 measurable cost.
 """
 

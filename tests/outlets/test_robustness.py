@@ -135,7 +135,6 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     assert "gaussian_noise" not in text.split('class="strip"')[1].split("</table>")[0]
 
 
-@pytest.mark.slow
 def one_model(wrong):
     """A model of 400 images of two classes, the first `wrong` of which it misses."""
     labels = np.tile([0, 1], 200)
@@ -165,6 +164,7 @@ def test_losses_in_the_mean_and_in_single_corruptions_are_both_told(gained, said
     assert len(excess_findings({"float16": same})) == 1
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(tmp_path):
     """The variant of 50 % lacks some evaluations, then all; a dense member lacks one."""
     planned = {"variants": (Pruned(0.9), Pruned(0.5)), "corruptions": ("fog",)}

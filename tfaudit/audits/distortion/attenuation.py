@@ -76,8 +76,8 @@ def corrected_slope(
     else:
         size_of_products = products.mean()
         # A strong member meets weaker others, which hides part of how members differ; of two, all of it.
-        hidden = (members - 1) / (members - 2) if members > 2 else 1.0
-        squares_of_members = size + (met_squares - size) * hidden
+        scale = (members - 1) / (members - 2) if members > 2 else 1.0
+        squares_of_members = size + (met_squares - size) * scale
         products_of_members = products
         meets_after, met_by_after = (side.balances.mean(0)[None] for side in (second, first))
     if not size > 1e-12:  # balances are ratios of counts: below this is rounding

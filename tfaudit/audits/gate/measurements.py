@@ -756,6 +756,6 @@ def _slope(comparison: Comparison) -> Estimate:
         clusters=comparison.clusters,
     )
     (low,), (high,) = slope.interval(comparison.confidence)
-    single = len(comparison.before) == len(comparison.after) == 1
+    single = comparison.members == (1, 1)
     remark = "If this one model was trained further, its slope is too low." if single else ""
     return Estimate(float(slope.value[0]), float(low), float(high), remark)

@@ -41,35 +41,34 @@ def excess_findings(titled: Mapping[str, Robustness]) -> list[str]:
     known = {title: row for title, row in facts.items() if pd.notna(row["excess_high_pp"])}
     if not known:
         return []
+    more = "more in the mean over the corruptions than on clean images"
     shown = [
-        f"{title} loses {-row['excess_pp']:.1f} points more in the mean over the corruptions than on clean images "
+        f"{title} loses {-row['excess_pp']:.1f} points {more} "
         f"({signed(-row['excess_high_pp'])} to {signed(-row['excess_low_pp'])})."
         for title, row in known.items()
         if row["excess_high_pp"] < 0
     ]
     others = [title for title, row in known.items() if row["excess_high_pp"] >= 0]
-    if not shown:
-        more = "more in the mean over the corruptions than on clean images"
-        return [f"For no variant do the data show that it loses {more}.", *_in_single(titled)]
     rest = [f"For {listed(others)} the data do not show that."] if others else []
+    if not shown:
+        rest = [f"For no variant do the data show that it loses {more}."]
     return [*shown, *rest, *_in_single(titled)]
 
 
 def _in_single(titled: Mapping[str, Robustness]) -> Iterator[str]:
     """Yield a sentence on each variant that loses more in single corruptions, corrected for those of all variants."""
-    top1 = pd.concat(
-        {title: found.corruptions.query("k == 1") for title, found in titled.items()},
-        names=["title"],
-    )
+    of_variants = {title: result.corruptions.query("k == 1") for title, result in titled.items()}
+    top1 = pd.concat(of_variants, names=["title"])
     alpha = next(iter(titled.values())).alpha
-    p = pd.Series(adjust(top1["excess_p"], "holm"), top1.index)
-    worse = top1[(p <= alpha) & (top1["excess_pp"] < 0)].sort_values("excess_pp")
+    is_worse = (adjust(top1["excess_p"], "holm") <= alpha) & (top1["excess_pp"] < 0)
+    tests = top1["excess_p"].count()
+    worse = top1[is_worse].sort_values("excess_pp")
     for title, rows in worse.groupby(level="title", sort=False):
         names = [
             f"{corruption_title(name)} ({-points:.1f} points)"
             for name, points in zip(rows["corruption"], rows["excess_pp"], strict=True)
         ]
-        yield f"In single corruptions, corrected for all {p.count()}, {title} loses more in {listed(names)}."
+        yield f"In single corruptions, corrected for all {tests}, {title} loses more in {listed(names)}."
 
 
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
