@@ -103,7 +103,7 @@ def only(*names):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda root: (root / "train/emu").mkdir(), r"emu: got no image, expected files \.jpg"),
+        (lambda root: (root / "train/emu").mkdir(), "emu: got no image, expected images"),
         (
             lambda root: draw(root / "test/emu/1.png", 5),
             "in/test: got classes emu, expected classes that 'train' has too",
@@ -114,6 +114,10 @@ def only(*names):
             "too few images to hold out a fifth of every class",
         ),
         (only(), "got no class folders"),
+        (
+            only("Train/cat/1.png", "Test/cat/1.png"),
+            "got splits Test, Train, expected a split that is",
+        ),
         (lambda root: (root / "test/dog/0.png").write_bytes(b""), "dog/0.png: got an undecodable"),
         (lambda root: (root / "test/dog/0.png").write_bytes(b"no"), "dog/0.png: got an undecod"),
         (lambda root: os.truncate(root / "test/dog/0.png", 40), "dog/0.png: got an undecodable"),
@@ -133,27 +137,25 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     draw(root / "train" / "dog" / "rainy" / "deep" / "7.png", 107)
     draw(root / "train" / "cat" / "__MACOSX" / "8.png", 5)
     (root / "test" / "cat" / "broken.jpg").write_bytes(b"no image")
-    for name in ("train/dog/9.svg", "train/cat/8.HEIC"):
+    for name in ("train/dog/9.svg", "train/cat/8.HEIC", "test/dog/9.txt"):
         (root / name).write_bytes(b"of another format")
-    (root / "train" / "dog" / "rainy" / "cut.png").write_bytes(
-        (root / "train/dog/0.png").read_bytes()[:40]
-    )
-    assert_refused(
-        r"broken.jpg: got an undecodable image .*, one of 2 such files",
-        prepare,
-        "pets",
-        root,
-        skip_unreadable=1,
-        recursive=True,
-    )
+    whole = (root / "train/dog/0.png").read_bytes()
+    for name in ("rainy/cut.png", "cut.png"):
+        (root / "train" / "dog" / name).write_bytes(whole[:40])
+    for most, message in (
+        (1, "cat: got 1 of 4 files that would be left out: 1 .heic, .*unreadable 2 leaves"),
+        (2, "broken.jpg: got an undecodable image .*, one of 3 such files"),
+    ):
+        options = {"skip_unreadable": most, "recursive": True}
+        assert_refused(message, prepare, "pets", root, **options)
     assert not (data_sets / "pets").exists()
-    prepare("pets", root, skip_unreadable=2, recursive=True)
+    prepare("pets", root, skip_unreadable=3, recursive=True)
     train, test = (load_dataset("pets", split) for split in ("train", "test"))
     assert "train/dog/rainy/deep/7.png" in train.example_ids
     assert (train.num_examples, test.num_examples, train.class_names) == (7, 6, ("cat", "dog"))
     notes = (
-        "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png.",
-        "2 unsupported images are left out: train/cat/8.HEIC, train/dog/9.svg.",
+        "3 unreadable images are left out: test/cat/broken.jpg, train/dog/cut.png, train/dog/rainy/cut.png.",
+        "3 files are left out: 1 .txt, 1 .heic, 1 .svg.",
     )
     assert train.notes == test.take(3).notes == notes
 

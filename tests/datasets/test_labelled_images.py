@@ -209,7 +209,7 @@ def test_a_function_of_the_users_own(tmp_path):
 def test_folders_within_classes_and_unreadable_images(tmp_path):
     for name in ("cat/2020/a", "dog/a", "cat/.hidden/a", "__MACOSX/cat/a", "cat/__MACOSX/a"):
         draw(tmp_path / f"{name}.png")
-    flat = "cat: got no image, expected files .*; --recursive looks into folders within it"
+    flat = "cat: got 1 of 1 file that would be left out: 1 .png, expected .*--recursive for those"
     assert_refused(flat, labelled_images, str(tmp_path))
     (tmp_path / "dog" / "b.png").write_bytes(b"no image")
     (tmp_path / "dog" / "c.png").write_bytes(b"")
@@ -221,6 +221,94 @@ def test_folders_within_classes_and_unreadable_images(tmp_path):
     several = "b.png: got an undecodable image .*, one of 2 such"
     options = {"recursive": True, "skip_unreadable": 1}
     assert_refused(several, labelled_images, str(tmp_path), **options)
+
+
+def test_files_that_are_left_out_are_counted_and_refused_if_they_are_many(tmp_path):
+    for i in range(20):
+        for name in ("cat", "dog"):
+            draw(tmp_path / name / f"{i}.png")
+    some = (tmp_path / "cat" / "0.png").read_bytes()
+    (tmp_path / "cat" / "scraped").write_bytes(some)  # Pillow reads what the names do not tell
+    (tmp_path / "cat" / "phone.HEIC").write_bytes(some)
+    for name in ("dog/a.heic", "dog/b", "dog/Thumbs.db", "dog/._1.png", ".DS_Store", "cat/1.xml"):
+        (tmp_path / name).write_bytes(b"no image")
+    draw(tmp_path / "beside.png")
+    draw(tmp_path / "dog" / "old" / "1.png")
+    assert_refused(r"dog: got 3 of 23 files .* 1 \.png", labelled_images, str(tmp_path))
+    (tmp_path / "dog" / "b").unlink()
+    data = labelled_images(str(tmp_path))
+    assert len(data.labels) == 42
+    assert data.notes == (
+        "4 files are left out: 1 .xml, 1 .heic; 1 image in folders within class folders, which --recursive reads; "
+        "1 image beside the class folders.",
+    )
+    for i in range(20):
+        (tmp_path / "dog" / f"{i}.avif").write_bytes(b"of another format")
+    many = (
+        "dog: got 22 of 42 files that would be left out: 20 .avif, 1 .heic, .*unreadable 23 leaves"
+    )
+    assert_refused(many, labelled_images, str(tmp_path), skip_unreadable=22)
+    assert len(labelled_images(str(tmp_path), skip_unreadable=23).labels) == 42
+    for i in range(20):
+        (tmp_path / "dog" / f"{i}.png").unlink()
+    none = "dog: got 22 of 22 files that would be left out: 20 .avif"
+    assert_refused(none, labelled_images, str(tmp_path), skip_unreadable=99)
+
+
+def test_links_are_followed_and_do_not_lead_in_circles(tmp_path):
+    root, store = tmp_path / "in", tmp_path / "store"
+    draw(root / "cat" / "0.png")
+    draw(store / "dogs" / "1.png")
+    draw(store / "more" / "deep" / "2.png")
+    (root / "dog").symlink_to(store / "dogs")
+    (root / "cat" / "more").symlink_to(store / "more")
+    for name, target in (("up", root), ("itself", root / "cat"), ("twice", store / "more")):
+        (root / "cat" / name).symlink_to(target)
+    data = labelled_images(str(root), recursive=True)
+    assert data.example_ids.tolist() == ["cat/0.png", "cat/more/deep/2.png", "dog/1.png"]
+    (root / "owl").symlink_to(tmp_path / "nowhere")
+    assert_refused("owl: got a link that leads nowhere", labelled_images, str(root))
+
+
+@pytest.mark.parametrize(
+    ("images", "options", "message"),
+    [
+        (
+            ["train/cat/1", "train/dog/1", "val/cat/1", "val/dog/1"],
+            {},
+            "split: got 'test', expected a split of .*: train, val$",
+        ),
+        (["Train/cat/1", "valid/cat/1"], {"recursive": True}, "a split of .*: Train, valid$"),
+        (["train/cat/1", "test/1"], {}, "split: got 'test', expected a split of .*: train$"),
+        (["training_set/1", "Testing/1"], {}, "got Testing, training_set without class folders"),
+        (["cat/1", "dog/1", "test/1"], {}, "got test without class folders"),
+        (["cat/1", "dog/1"], {"split": "val"}, "split: got 'val', expected none, as .* has no"),
+        (["all/train/cat/1", "all/dev/cat/1"], {"recursive": True}, "all: got the split dev with"),
+        (["test/test/cat/1"], {"recursive": True}, "test: got the split test within it"),
+        (["cat/train/1", "cat/test/1"], {}, "cat: got the split test within a class folder"),
+    ],
+)
+def test_splits_are_never_taken_for_classes(tmp_path, images, options, message):
+    for name in images:
+        draw(tmp_path / f"{name}.png")
+    assert_refused(message, labelled_images, str(tmp_path), **options)
+
+
+def test_a_train_beside_other_vehicles_is_a_class(tmp_path):
+    for name in ("bus", "train"):
+        draw(tmp_path / name / "1.png")
+    assert labelled_images(str(tmp_path)).class_names == ("bus", "train")
+
+
+def test_classes_are_those_of_all_splits_so_that_their_numbers_agree(tmp_path):
+    for name in ("train/ant/1", "train/bee/1", "train/cow/1", "test/cow/1", "test/bee/1"):
+        draw(tmp_path / f"{name}.png")
+    for _ in range(2):
+        data = labelled_images(str(tmp_path))
+        assert (data.class_names, data.labels.tolist()) == (("ant", "bee", "cow"), [1, 2])
+        (tmp_path / "test" / "ant").mkdir(exist_ok=True)
+    (tmp_path / "test" / "emu").mkdir()
+    assert_refused("emu: got no image", labelled_images, str(tmp_path))
 
 
 def test_some_examples_only_keep_their_order_and_fill_batches(tmp_path):

@@ -129,6 +129,7 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     Raises:
         InputError: data that cannot be read, or that do not fit the models.
     """
+    from tfaudit.datasets.class_folders import notes_on_order
     from tfaudit.datasets.labelled_images import labelled_images
     from tfaudit.readers.classes import read_class_names
 
@@ -153,6 +154,8 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
         recursive=options.recursive,
         skip_unreadable=options.skip_unreadable,
     )
+    if Path(data).expanduser().is_dir() and options.classes is None:
+        notes += notes_on_order(images.class_names or ())
     images = dataclasses.replace(images, notes=(*notes, *images.notes))
     if options.classes is not None:
         images = images.named(read_class_names(options.classes))

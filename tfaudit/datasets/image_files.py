@@ -9,14 +9,28 @@ from PIL import Image
 
 from tfaudit.errors import InputError, one_line
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".webp", ".bmp", ".dib", ".gif"),
+    *(".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm"),
+)
 """Endings of the names of image files, in small letters."""
 
-OTHER_SUFFIXES = (".svg", ".heic", ".heif", ".avif", ".tga", ".jp2", ".psd", ".ico", ".dng")
-"""Endings of the names of images in formats that are not decoded."""
-
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "DIB", "GIF", "TIFF", "PPM")
 """Formats that are decoded, whatever the name says: Pillow has others, one of which starts Ghostscript."""
+
+EXPECTED = "images of 8 bits per channel in JPEG, PNG, WebP, BMP, GIF, TIFF or PPM"
+"""What errors ask for."""
+
+
+def is_image(path: Path) -> bool:
+    """Return whether a file has the name of an image, or its content if the name tells nothing."""
+    if path.suffix.lower() in SUFFIXES:
+        return not path.is_dir()
+    try:
+        with open_image(path):
+            return True
+    except InputError:
+        return False
 
 
 @contextlib.contextmanager
@@ -51,5 +65,4 @@ def open_image(path: Path) -> Iterator[Image.Image]:
     ) as error:
         if isinstance(error, InputError):
             raise
-        expected = "an image of 8 bits per channel: JPEG, PNG, WebP, BMP, GIF or TIFF"
-        raise InputError(str(path), f"an undecodable image ({one_line(error)})", expected) from None
+        raise InputError(str(path), f"an undecodable image ({one_line(error)})", EXPECTED) from None

@@ -1,15 +1,21 @@
 """Reader of a folder of images, one subfolder per class."""
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfaudit.datasets.image_files import OTHER_SUFFIXES, SUFFIXES, open_image
+from tfaudit.datasets.class_folders import (
+    notes_on_files,
+    notes_on_order,
+    read_class_folders,
+    split_folders,
+    subfolders,
+)
+from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.local_files import LocalFiles
-from tfaudit.errors import InputError, listed, one_line, require_least
+from tfaudit.errors import InputError, listed, one_line, plural, require_least
 from tfaudit.runtime.names import clean_name, clean_names
 
 STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
@@ -24,39 +30,47 @@ def image_folder_files(
 ) -> LocalFiles:
     """Read the images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class as `test`.
 
-    The first layout applies if `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
-    the folder names in sorted order. Hidden files and files without the suffix of an image are ignored. JPEG and PNG
-    files are stored as they are, others as PNG; the id of each is its path under `root`. With `recursive`, images in
-    folders within the class folders count as well. At most `skip_unreadable` undecodable images are left out.
+    The first layout applies if a folder that is called like a split holds folders; every other folder in `ROOT` is then
+    a split. Classes are the folder names in the order of text. JPEG and PNG files are stored as they are, others as
+    PNG; the id of each is its path under `root`. With `recursive`, images in folders within the class folders count as
+    well. At most `skip_unreadable` undecodable images are left out; a note counts the files that are no images.
 
     Raises:
-        InputError: no images, an image that cannot be decoded, a class that `train` lacks, or too few images to split.
+        InputError: no images, an image that cannot be decoded, a class with more than a tenth of other files, no split
+            `train`, a class that it lacks, or too few images to split.
     """
     import tensorflow_datasets as tfds
 
-    has_splits = bool(_folders(root / "train"))
-    found = {
-        folder.name: class_files(folder, recursive=recursive)
-        for folder in (_folders(root) if has_splits else [root])
-    }
+    splits = split_folders(root, "train")
+    if splits and "train" not in splits:
+        got = f"splits {listed([*splits])}"
+        raise InputError(str(root), got, "a split that is called train; rename its folder")
+    folders = subfolders(root) if splits else [root]
+    found = {folder.name: read_class_folders(folder, recursive=recursive) for folder in folders}
+    for split, class_folders in found.items():
+        of_training = found["train"].images if splits and split != "train" else ()
+        class_folders.require_images(skip_unreadable, of_training)
     usable, notes = readable_files(
-        [path for paths in found.values() for path in paths], skip_unreadable, root
+        [path for folders in found.values() for path in folders.paths], skip_unreadable, root
     )
     kept = set(usable)
-    files = {split: [path for path in paths if path in kept] for split, paths in found.items()}
-    folders = [path.relative_to(root).parts[1 if has_splits else 0] for path in usable]
-    class_of = dict(zip(usable, clean_names(folders, str(root)), strict=True))
-    if not has_splits:
+    files = {
+        split: [path for path in folders.paths if path in kept] for split, folders in found.items()
+    }
+    names = [path.relative_to(root).parts[1 if splits else 0] for path in usable]
+    class_of = dict(zip(usable, clean_names(names, str(root)), strict=True))
+    if not splits:
         files = _split(root, usable, [class_of[path] for path in usable])
     classes = _training_classes(root, files, class_of)
+    notes += (*notes_on_files([*found.values()]), *notes_on_order(classes))
     shape = _common_shape(usable)
     image = tfds.features.Image(shape=shape)
     label = tfds.features.ClassLabel(names=classes)
     features = tfds.features.FeaturesDict(
         {"id": tfds.features.Text(), "image": image, "label": label}
     )
-    splits = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
-    return LocalFiles(features, splits, len(usable), notes)
+    examples = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
+    return LocalFiles(features, examples, len(usable), notes)
 
 
 def _training_classes(
@@ -73,37 +87,8 @@ def _training_classes(
     return classes
 
 
-def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
-    """Return the images of each class folder, at least one, in sorted order; hidden and other files are skipped.
-
-    With `recursive` the images in folders within the class folders count as well.
-    """
-    files: list[Path] = []
-    for class_folder in _folders(folder):
-        places = class_folder.rglob("*") if recursive else class_folder.iterdir()
-        images = [path for path in places if path.suffix.lower() in SUFFIXES]
-        images = [path for path in images if not _hidden(path.relative_to(class_folder))]
-        for path in images:
-            try:
-                str(path.relative_to(folder)).encode()
-            except UnicodeEncodeError:
-                expected = "names of classes and images in UTF-8"
-                raise InputError(str(path), "a name that is not UTF-8", expected) from None
-        if not images:
-            expected = f"files {', '.join(SUFFIXES)}"
-            if not recursive and _folders(class_folder):
-                expected += "; --recursive looks into folders within it"
-            raise InputError(str(class_folder), "no image", expected)
-        files += sorted(images)
-    if not files:
-        raise InputError(str(folder), "no class folders", f"{folder}/CLASS/*.jpg")
-    return files
-
-
 def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the decodable image files, and notes that name the others, of which there may be `most`.
-
-    Images of formats that are never decoded do not count; a note names those beside the files.
+    """Return the decodable image files, and a note that names the others, of which there may be `most`.
 
     Args:
         files: image files under `root`, whose names in the note are relative to it.
@@ -129,26 +114,10 @@ def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path]
     left = [path for path in files if path not in problems]
     if not left:
         raise InputError(str(root), "no readable image", "one or more")
-    beside = itertools.chain.from_iterable(folder.iterdir() for folder in {f.parent for f in files})
-    others = [path for path in beside if path.suffix.lower() in OTHER_SUFFIXES]
-    notes = (_left_out(root, list(problems), "unreadable"), _left_out(root, others, "unsupported"))
-    return left, tuple(note for note in notes if note)
-
-
-def _left_out(root: Path, paths: Sequence[Path], kind: str) -> str:
-    """Return a note that counts and names the images that are left out; empty if there are none."""
-    names = listed([path.relative_to(root).as_posix() for path in sorted(paths)], NAMED)
-    are = "image is" if len(paths) == 1 else "images are"
-    return f"{len(paths)} {kind} {are} left out: {names}." if paths else ""
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
-
-
-def _folders(folder: Path) -> list[Path]:
-    paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [path for path in paths if path.is_dir() and not _hidden(Path(path.name))]
+    names = listed([path.relative_to(root).as_posix() for path in sorted(problems)], NAMED)
+    are = "is" if len(problems) == 1 else "are"
+    note = f"{plural(len(problems), 'unreadable image')} {are} left out: {names}."
+    return left, (note,) if problems else ()
 
 
 def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[Path]]:

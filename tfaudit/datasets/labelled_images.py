@@ -13,10 +13,16 @@ import numpy as np
 from PIL import Image
 
 from tfaudit.datasets.array_files import ArrayFile
+from tfaudit.datasets.class_folders import (
+    notes_on_files,
+    read_class_folders,
+    split_folders,
+    subfolders,
+)
 from tfaudit.datasets.cropping import centre_crop
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.image_files import open_image
-from tfaudit.datasets.image_folder import class_files, readable_files
+from tfaudit.datasets.image_folder import readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.scaling import Scaling
 from tfaudit.datasets.structure import joined, leaves, mapped
@@ -109,11 +115,11 @@ def labelled_images(
     """Read the labels; the images are read batch by batch.
 
     Args:
-        data: a folder `ROOT/CLASS/*.jpg` or `ROOT/SPLIT/CLASS/*.jpg`; an `.npz` file with `images`
-            `(N, H, W[, channels])`, `labels` `(N,)` and optionally `class_names`, or with `x` and `y` (or `x_SPLIT` and
-            `y_SPLIT`) of any shape and type, or with `labels` and one array per input of the model; a function
-            `"module:name"` or `"file.py:name"` that takes the split or nothing and returns `(x, y)`; or the name of a
-            data set as `load_dataset` takes it.
+        data: a folder `ROOT/CLASS/*.jpg`, or `ROOT/SPLIT/CLASS/*.jpg`, whose classes are those of all splits; an `.npz`
+            file with `images` `(N, H, W[, channels])`, `labels` `(N,)` and optionally `class_names`, or with `x` and
+            `y` (or `x_SPLIT` and `y_SPLIT`) of any shape and type, or with `labels` and one array per input of the
+            model; a function `"module:name"` or `"file.py:name"` that takes the split or nothing and returns `(x, y)`;
+            or the name of a data set as `load_dataset` takes it.
         split: split of a data set, or of a folder with splits.
         image_size: shorter side to scale to, in pixels; by default images are not scaled.
         crop: edge of the central square to crop after scaling, in pixels; `image_size` by default.
@@ -121,7 +127,8 @@ def labelled_images(
         limit: largest number of images: evenly spaced ones of a folder or an `.npz`, the first ones of a data set; all
             by default.
         recursive: whether class folders may hold further folders of images.
-        skip_unreadable: largest number of unreadable images of a folder to leave out; more are an error.
+        skip_unreadable: largest number of unreadable images of a folder to leave out; more are an error. As many files
+            that are no images may make up more than a tenth of a class.
 
     Raises:
         InputError: an unreadable source, or impossible sizes.
@@ -151,15 +158,22 @@ def _from_folder(
     recursive: bool,
     skip_unreadable: int,
 ) -> LabelledImages:
-    """Read the images under `ROOT/SPLIT/CLASS/` if there is such a split, otherwise under `ROOT/CLASS/`.
+    """Read the images under `ROOT/SPLIT/CLASS/` if `ROOT` holds splits, otherwise under `ROOT/CLASS/`.
 
-    Classes are the sorted folder names, example ids the paths under `root`. As in Keras and TFDS, EXIF orientation is
-    ignored.
+    Classes are the folder names of all splits in the order of text, example ids the paths under `root`. As in Keras and
+    TFDS, EXIF orientation and transparency are ignored.
     """
-    inside = root / split
-    folder = inside if inside.is_dir() and any(path.is_dir() for path in inside.iterdir()) else root
-    files = class_files(folder, recursive=recursive)
-    names = sorted({_class_of(path, folder) for path in files})
+    splits = split_folders(root, split)
+    if splits and split not in splits:
+        raise InputError("split", repr(split), f"a split of {root}: {listed([*splits])}")
+    require(
+        bool(splits) or split in ("train", "test"), "split", split, f"none, as {root} has no splits"
+    )
+    elsewhere = {path.name for name in splits for path in subfolders(splits[name]) if name != split}
+    found = read_class_folders(splits.get(split, root), recursive=recursive)
+    found.require_images(skip_unreadable, elsewhere)
+    names = sorted(elsewhere.union(found.images))
+    files = found.paths
     files = [files[i] for i in _evenly_spaced(len(files), limit)]
     files, notes = readable_files(files, skip_unreadable, root)
     side = scaling.edge
@@ -178,13 +192,10 @@ def _from_folder(
                 images.append(image)
             yield np.stack(images)
 
-    labels = np.array([names.index(_class_of(path, folder)) for path in files])
+    labels = np.array([names.index(found.class_of(path)) for path in files])
     ids = np.array([path.relative_to(root).as_posix() for path in files])
+    notes = (*notes, *notes_on_files([found]))
     return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches, notes)
-
-
-def _class_of(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).parts[0]
 
 
 def _decoded(path: Path, channels: int, scaling: Scaling) -> np.ndarray:
