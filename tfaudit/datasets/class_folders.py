@@ -70,19 +70,21 @@ class ClassFolders:
             if path.suffix.lower() not in _BESIDE_IMAGES:
                 lost[self.class_of(path)].append(path)
         count = sum(map(len, lost.values()))
-        for name, left_out in lost.items():
-            images = self.images.get(name, self.paths)
-            total = len(left_out) + len(images)
-            is_empty = not images and (bool(left_out) or name not in elsewhere)
-            if not is_empty and (count <= most or len(left_out) <= MOST_LEFT_OUT * total):
-                continue
-            got = f"{len(left_out):,} of {plural(total, 'file')} that would be left out: {_kinds(left_out)}"
-            expected = EXPECTED
-            if not {*left_out}.isdisjoint(self.nested):
-                expected += ", or --recursive for those in folders within it"
-            if not is_empty:
-                expected += f"; --skip-unreadable {count} leaves all such files out"
-            raise InputError(str(self.folder / name), got if left_out else "no image", expected)
+        for name, images in (*self.images.items(), ("", self.paths)):
+            total = len(lost[name]) + len(images)
+            if not images and (lost[name] or name not in elsewhere):
+                self._refuse(name, lost[name], total)
+            elif count > most and len(lost[name]) > MOST_LEFT_OUT * total:
+                leave = f"; --skip-unreadable {count} leaves all such files out"
+                self._refuse(name, lost[name], total, leave)
+
+    def _refuse(self, name: str, lost: Sequence[Path], total: int, leave: str = "") -> NoReturn:
+        """Raise an `InputError` for a class that loses some of its files, or has none."""
+        got = f"{len(lost):,} of {plural(total, 'file')} that would be left out: {_kinds(lost)}"
+        nested = {*lost}.intersection(self.nested)
+        within = ", or --recursive for those in folders within it" if nested else ""
+        expected = f"{EXPECTED}{within}{leave}"
+        raise InputError(str(self.folder / name), got if lost else "no image", expected)
 
     def class_of(self, path: Path) -> str:
         """Return the name of the class folder that holds a file; empty for a file beside the class folders."""

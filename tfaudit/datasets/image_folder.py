@@ -1,5 +1,6 @@
 """Reader of a folder of images, one subfolder per class."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfaudit.datasets.class_folders import (
+    ClassFolders,
     notes_on_files,
     notes_on_order,
     read_class_folders,
@@ -41,25 +43,13 @@ def image_folder_files(
     """
     import tensorflow_datasets as tfds
 
-    splits = split_folders(root, "train")
-    if splits and "train" not in splits:
-        got = f"splits {listed([*splits])}"
-        raise InputError(str(root), got, "a split that is called train; rename its folder")
-    folders = subfolders(root) if splits else [root]
-    found = {folder.name: read_class_folders(folder, recursive=recursive) for folder in folders}
-    for split, class_folders in found.items():
-        of_training = found["train"].images if splits and split != "train" else ()
-        class_folders.require_images(skip_unreadable, of_training)
-    usable, notes = readable_files(
-        [path for folders in found.values() for path in folders.paths], skip_unreadable, root
-    )
-    kept = set(usable)
-    files = {
-        split: [path for path in folders.paths if path in kept] for split, folders in found.items()
-    }
-    names = [path.relative_to(root).parts[1 if splits else 0] for path in usable]
+    has_splits, found = _class_folders(root, recursive, skip_unreadable)
+    paths = itertools.chain.from_iterable(class_folders.paths for class_folders in found.values())
+    usable, notes = readable_files([*paths], skip_unreadable, root)
+    files = {split: sorted({*usable}.intersection(of.paths)) for split, of in found.items()}
+    names = [path.relative_to(root).parts[1 if has_splits else 0] for path in usable]
     class_of = dict(zip(usable, clean_names(names, str(root)), strict=True))
-    if not splits:
+    if not has_splits:
         files = _split(root, usable, [class_of[path] for path in usable])
     classes = _training_classes(root, files, class_of)
     notes += (*notes_on_files([*found.values()]), *notes_on_order(classes))
@@ -71,6 +61,22 @@ def image_folder_files(
     )
     examples = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
     return LocalFiles(features, examples, len(usable), notes)
+
+
+def _class_folders(
+    root: Path, recursive: bool, skip_unreadable: int
+) -> tuple[bool, dict[str, ClassFolders]]:
+    """Return whether a folder holds splits, and the class folders of each, or those of `root`."""
+    splits = split_folders(root, "train")
+    if splits and "train" not in splits:
+        got = f"splits {listed([*splits])}"
+        raise InputError(str(root), got, "a split that is called train; rename its folder")
+    folders = subfolders(root) if splits else [root]
+    found = {folder.name: read_class_folders(folder, recursive=recursive) for folder in folders}
+    for split, class_folders in found.items():
+        of_training = found["train"].images if splits and split != "train" else ()
+        class_folders.require_images(skip_unreadable, of_training)
+    return bool(splits), found
 
 
 def _training_classes(
