@@ -133,16 +133,8 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     from tfaudit.datasets.labelled_images import labelled_images
     from tfaudit.readers.classes import read_class_names
 
-    image_size = options.image_size
-    notes: tuple[str, ...] = ()
-    if Path(data).expanduser().is_dir() and image_size is None and options.crop is None:
-        squares = (model.image_shape[0] for model in models if model.is_square)
-        image_size = next((side for side in squares if side is not None), None)
-        if image_size is not None:
-            notes = (
-                f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
-                "--image-size and --crop override this.",
-            )
+    is_folder = Path(data).expanduser().is_dir()
+    image_size, notes = _scaling(models, is_folder, options)
     channels = next(iter(models[0].image_shape[-1:]), None)
     images = labelled_images(
         data,
@@ -154,7 +146,7 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
         recursive=options.recursive,
         skip_unreadable=options.skip_unreadable,
     )
-    if Path(data).expanduser().is_dir() and options.classes is None:
+    if is_folder and options.classes is None:
         notes += notes_on_order(images.class_names or ())
     images = dataclasses.replace(images, notes=(*notes, *images.notes))
     if options.classes is not None:
@@ -173,6 +165,21 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     if options.examples is not None:
         images = images.only(_ids(options.examples), str(options.examples))
     return images
+
+
+def _scaling(
+    models: Sequence[ModelFile], is_folder: bool, options: ImageOptions
+) -> tuple[int | None, tuple[str, ...]]:
+    """Return the size to which images are scaled, that of the models for images from a folder, and a note on it."""
+    if not is_folder or options.image_size is not None or options.crop is not None:
+        return options.image_size, ()
+    squares = (model.image_shape[0] for model in models if model.is_square)
+    image_size = next((side for side in squares if side is not None), None)
+    note = (
+        f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
+        "--image-size and --crop override this."
+    )
+    return image_size, () if image_size is None else (note,)
 
 
 def _ids(path: Path) -> list[str]:
