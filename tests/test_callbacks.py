@@ -168,7 +168,8 @@ def test_every_form_of_validation_gives_the_same():
     column = (VALIDATION[0], VALIDATION[1][:, None].astype(np.float32))
     weighted = tf.data.Dataset.from_tensor_slices((*VALIDATION, np.ones(30))).batch(8)
     recalls = []
-    for validation in (VALIDATION, one_hot, column, Named(), Named().batches(9), weighted):
+    lists = [[*batch] for batch in weighted]
+    for validation in (VALIDATION, one_hot, column, Named(), Named().batches(9), weighted, lists):
         audit = ClassAudit(validation, batch_size=11)
         audit.set_model(model)
         audit.on_epoch_end(0, logs := {})

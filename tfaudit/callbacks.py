@@ -17,7 +17,8 @@ from tfaudit.compress.model_inputs import arrays_of, length_of
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
-from tfaudit.datasets.structure import mapped
+from tfaudit.datasets.batches import read_batches
+from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import InputError, plural, require, require_least, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.one_hot import without_one_hot
@@ -41,9 +42,10 @@ class ClassAudit(ModelCallback):
     intensification.
 
     Args:
-        validation: `(inputs, labels)`, where the inputs are an array, or a dictionary or tuple of arrays; a
-            `tf.data.Dataset` of batches of them; or a `tfaudit` data set. Their order must not change. Labels are
-            integers `(N,)` or one-hot `(N, C)`, or for multi-label tasks 0 and 1 `(N, C)`.
+        validation: `(inputs, labels)`, where the inputs are an array, or a dictionary, tuple or list of arrays; a
+            `tf.data.Dataset`, Keras `PyDataset` or other batches of them, which can be read every epoch; or a `tfaudit`
+            data set. Their order must not change. Labels are integers `(N,)` or one-hot `(N, C)`, or for multi-label
+            tasks 0 and 1 `(N, C)`.
         baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
             (so it may be the model to be trained); its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
             `Predictions`, whose modal labels are used. None, the default, computes no flips.
@@ -128,11 +130,12 @@ class ClassAudit(ModelCallback):
         if isinstance(data, tuple):
             cuts = [slice(start, start + size) for start in range(0, length_of(data[0]), size)]
             data = [mapped(itemgetter(cut), data) for cut in cuts]
-        for batch in data.batches(size) if hasattr(data, "batches") else data:
-            if not isinstance(batch, tuple) or len(batch) < 2:
+        batches = data.batches(size) if hasattr(data, "batches") else data
+        for batch in read_batches(batches, "validation"):
+            if not isinstance(batch, tuple | list) or len(batch) < 2:
                 got = "a batch without labels"
                 raise InputError("validation", got, "batches of (images, labels)")
-            yield batch[0], self._checked_labels(batch[1])
+            yield without_lists(batch[0]), self._checked_labels(batch[1])
 
     def _checked_labels(self, labels: Any) -> np.ndarray:
         if isinstance(labels, Mapping):
@@ -149,7 +152,7 @@ class ClassAudit(ModelCallback):
         def inputs() -> Iterator[Any]:
             for batch, labels in self._batches():
                 seen.append(labels)
-                yield batch
+                yield (batch,)  # several inputs alone would be taken for a pair
 
         answers, width = decisions(
             model, inputs(), output=self._output, multilabel=self._task == "multilabel"
@@ -208,7 +211,7 @@ def _reiterable(validation: Any) -> Any:
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
-        inputs, labels = (mapped(np.asarray, part) for part in validation)
+        inputs, labels = (mapped(np.asarray, without_lists(part)) for part in validation)
         counts = [
             [len(array) if array.ndim else 0 for array in arrays_of(part)]
             for part in (inputs, labels)
@@ -217,8 +220,8 @@ def _reiterable(validation: Any) -> Any:
             got = f"{max(counts[0])} images and {max(counts[1])} labels"
             raise InputError("validation", got, "the same, 1 or more")
         return inputs, labels
-    reiterable = hasattr(validation, "__iter__") and not hasattr(validation, "__next__")
-    if reiterable or hasattr(validation, "batches"):
+    again = hasattr(validation, "__getitem__") or not hasattr(validation, "__next__")
+    if (again and hasattr(validation, "__iter__")) or hasattr(validation, "batches"):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)

@@ -61,7 +61,7 @@ def test_dictionaries_and_text_keep_their_structure(returned):
     [
         (
             None,
-            r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset of these",
+            r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset or batches",
         ),
         ((X,), "got a tuple of 1 from own"),
         ((X, Y[:5]), "got 6 in x, 5 in y from own, expected as many examples in all"),
@@ -70,7 +70,7 @@ def test_dictionaries_and_text_keep_their_structure(returned):
         (tf.data.Dataset.from_tensor_slices((X, Y)).take(0), "got nothing from own"),
         (
             tf.data.Dataset.from_tensor_slices((X, Y)).repeat(),
-            "got an endless tf.data.Dataset from own",
+            "got an endless tf.data.Dataset, expected one with a length",
         ),
         (
             tf.data.Dataset.from_tensor_slices(X),

@@ -259,7 +259,7 @@ class ModelFile:
         with errors_naming(self.path):
             return predict(
                 self.model,
-                map(preprocessing(self.options.preprocess), batches),
+                self._prepared(batches),
                 k=k,
                 threads=os.cpu_count() or 1,
                 scores_are=self.options.scores_are,
@@ -270,11 +270,13 @@ class ModelFile:
         """Return the model's features of images, as `tfaudit.features` does."""
         from tfaudit.compress.features import features
 
-        batches = map(
-            preprocessing(self.options.preprocess), images.batches(self.options.batch_size)
-        )
+        batches = self._prepared(images.batches(self.options.batch_size))
         with errors_naming(self.path):
             return features(self.model, batches, output=self.options.output)
+
+    def _prepared(self, batches: Iterable[Any]) -> Iterator[tuple[Any]]:
+        """Yield batches as the model takes them, each in a tuple, as several inputs would be taken for a pair."""
+        return zip(map(preprocessing(self.options.preprocess), batches))
 
 
 def preprocessing(mode: str) -> Preprocess:

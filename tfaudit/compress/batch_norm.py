@@ -68,7 +68,7 @@ def recalibrate_batch_norm(
     ]
     if not layers:
         return ()
-    inputs = itertools.islice(_batches(model, data, batch_size, seed), batches)
+    inputs = itertools.islice(_batches(model, data, batches, batch_size, seed), batches)
     with _restored(model, layers):
         try:
             found = _statistics(model, layers, inputs)
@@ -160,13 +160,13 @@ def _restored(model: keras.Model, layers: list[keras.layers.BatchNormalization])
             variable.assign(value)
 
 
-def _batches(model: keras.Model, data: Any, batch_size: int, seed: int) -> Iterator[Any]:
-    """Yield batches of inputs."""
+def _batches(model: keras.Model, data: Any, most: int, batch_size: int, seed: int) -> Iterator[Any]:
+    """Yield batches of inputs, `most` or more if the data suffice."""
     if isinstance(data, Dataset):
         data = full_batches(data, batch_size, seed)
     inputs = data[0] if isinstance(data, tuple) and _is_pair(model, data) else data
     if not (hasattr(inputs, "__array__") or isinstance(inputs, Mapping | tuple)):
-        yield from input_batches(inputs, batch_size)
+        yield from input_batches(inputs, batch_size, most=most)
         return
     count = length_of(inputs)
     if not count:

@@ -86,7 +86,7 @@ def predictions_of(
                 check_range=check_range,
             )
 
-    first = [examples.head(SEVERAL)]
+    first = [(examples.head(SEVERAL),)]  # a tuple of several inputs is no pair of inputs and labels
     widths = {name: predicted(name, first, 2**30).classes.shape[1] for name in models}
     counts = set(widths.values()) | ({len(names)} if names else set())
     if len(counts) > 1:

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfaudit.datasets.structure import leaves, mapped
+from tfaudit.datasets.batches import read_batches
+from tfaudit.datasets.structure import leaves, mapped, without_lists
 from tfaudit.errors import InputError, listed, require, require_least
 
 OPEN_SIDE = 64
@@ -151,32 +152,41 @@ def length_of(values: Inputs) -> int:
     return lengths[0]
 
 
-def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
+def input_batches(
+    images: Any, batch_size: int, inputs: int = 1, most: int | None = None
+) -> Iterator[Inputs]:
     """Yield inputs batch by batch, each an array, a dictionary or a tuple of arrays.
 
     Args:
         images: an array `(N, ...)`, or a dictionary or tuple of such arrays, cut into batches of `batch_size`; an
-            object with `batches(batch_size)`, such as a `tfaudit` data set; or an iterable of batches, such as a
-            `tf.data.Dataset` or a list, each the inputs alone or a tuple that starts with them. An iterable keeps its
-            own batches.
+            object with `batches(batch_size)`, such as a `tfaudit` data set; or batches in any form that `read_batches`
+            takes, such as a `tf.data.Dataset`, a `PyDataset` or a list, each the inputs alone, or a tuple or list that
+            starts with them. These keep their own sizes.
         batch_size: examples per batch, at least 1.
+        inputs: number of the model's inputs; for several, a list of arrays is a tuple.
+        most: number of batches to read of data that are batches already, which then need no end; by default all.
 
     Raises:
         InputError: the images have none of these forms.
+
+    Example:
+        >>> [batch.tolist() for batch in input_batches(np.arange(3), 2)]
+        [[0, 1], [2]]
+        >>> [batch.tolist() for batch in input_batches([(np.arange(3), "labels")], 2)]
+        [[0, 1, 2]]
     """
     require_least(1, batch_size=batch_size)
+    if inputs > 1:
+        images = without_lists(images)
     if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):
         arrays = mapped(_array, images)
         for start in range(0, length_of(arrays), batch_size):
             yield mapped(lambda array, start=start: array[start : start + batch_size], arrays)  # type: ignore[misc]
         return
     batches = images.batches(batch_size) if hasattr(images, "batches") else images
-    if not isinstance(batches, Iterable) or isinstance(batches, str | bytes):
-        raise InputError(
-            "images", type(images).__name__, "an array, a data set or an iterable of batches"
-        )
-    for batch in batches:
-        yield mapped(_array, batch[0] if isinstance(batch, tuple) else batch)
+    for batch in read_batches(batches, "images", most):
+        first = batch[0] if isinstance(batch, tuple | list) and batch else batch
+        yield mapped(_array, without_lists(first))
 
 
 def _array(batch: Any) -> np.ndarray:

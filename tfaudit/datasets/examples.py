@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.dataset import Dataset, shape_of_images
-from tfaudit.datasets.structure import joined, leaves, mapped
+from tfaudit.datasets.structure import joined, leaves, mapped, without_lists
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.group_codes import CLUSTER
@@ -22,7 +23,8 @@ class Examples:
     """Labelled examples of any kind: images, texts, rows of a table.
 
     A function `load(split)`, called with "train" and "test", returns these, `(x, y)`, `(x, y, groups)`, or a
-    `tf.data.Dataset` of such pairs or triples, single or in batches, which is read into memory.
+    `tf.data.Dataset` of such pairs or triples, single or in batches, or other batches of them, such as a Keras
+    `PyDataset`, which are read into memory.
 
     Args:
         x: inputs of the model: an array `(N, ...)` of numbers or text, or a dictionary or tuple of such arrays.
@@ -115,7 +117,9 @@ def read_examples(returned: Any, name: str) -> Examples:
     if isinstance(returned, Examples):
         return returned.checked(name)
     if hasattr(returned, "element_spec"):
-        returned = _read_stream(returned, name)
+        returned = _in_batches(returned, name)
+    if hasattr(returned, "__iter__") and not isinstance(returned, tuple | Mapping | str):
+        returned = returned if hasattr(returned, "__array__") else _joined(returned, name)
     if not isinstance(returned, tuple) or len(returned) not in (2, 3):
         got = f"a {type(returned).__name__} from {name}"
         if isinstance(returned, tuple):
@@ -123,7 +127,7 @@ def read_examples(returned: Any, name: str) -> Examples:
         raise InputError(
             "dataset",
             got,
-            "(x, y), (x, y, groups), a tf.data.Dataset of these, or tfaudit.Examples",
+            "(x, y), (x, y, groups), a tf.data.Dataset or batches of these, or tfaudit.Examples",
         )
     return Examples(*returned).checked(name)
 
@@ -148,33 +152,39 @@ def as_dataset(data: Any, argument: str, split: str) -> Dataset:
     return examples.dataset(argument, split, tuple(examples.class_names or ()))
 
 
-def _read_stream(stream: Any, name: str) -> tuple[Any, ...]:
-    """Return the elements of a `tf.data.Dataset`, single examples or batches, as arrays."""
+def _in_batches(stream: Any, name: str) -> Any:
+    """Return a `tf.data.Dataset` of batches as it is, and one of single examples in batches."""
     spec = stream.element_spec
     if not isinstance(spec, tuple) or len(spec) not in (2, 3):
         raise InputError(
             "dataset", f"a tf.data.Dataset of other elements from {name}", "pairs (x, y) or triples"
         )
-    if stream.cardinality() == -1:  # tf.data.INFINITE_CARDINALITY
-        raise InputError(
-            "dataset", f"an endless tf.data.Dataset from {name}", "one that ends, without repeat()"
-        )
     parts = [value.shape for part in spec[:2] for _, value in leaves(part)]
     sizes = {shape[0] if shape.rank else "single" for shape in parts}
-    in_batches = len(sizes) == 1 and "single" not in sizes and spec[1].shape.rank >= 1
-    elements = list((stream if in_batches else stream.batch(1024)).as_numpy_iterator())
-    if not elements:
+    batched = len(sizes) == 1 and "single" not in sizes and spec[1].shape.rank >= 1
+    return stream if batched else stream.batch(1024)
+
+
+def _joined(batches: Any, name: str) -> tuple[Any, ...]:
+    """Return batches `(x, y)`, or triples, as arrays."""
+    parts = []
+    for batch in read_batches(batches, "dataset"):
+        if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+            got = f"a batch of type {type(batch).__name__} from {name}"
+            raise InputError("dataset", got, "batches (x, y)")
+        parts.append(tuple(mapped(np.asarray, without_lists(part)) for part in batch))
+        if not all(array.ndim for part in parts[-1] for _, array in leaves(part)):
+            raise InputError("dataset", f"single examples from {name}", "batches (x, y)")
+    if not parts:
         raise InputError("dataset", f"nothing from {name}", "one example or more")
-    return tuple(joined([element[i] for element in elements]) for i in range(len(spec)))
+    return joined(parts)  # type: ignore[no-any-return]
 
 
 def _structure(x: Any) -> Any:
     """Return a table as a dictionary of its columns; a list of arrays as a tuple."""
     if isinstance(x, pd.DataFrame):
         return {str(name): x[name].to_numpy() for name in x}
-    if isinstance(x, list) and x and all(hasattr(value, "__array__") for value in x):
-        return tuple(x)
-    return x
+    return without_lists(x)
 
 
 def _array(name: str, values: Any) -> np.ndarray:

@@ -22,6 +22,17 @@ def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
     return function(inputs)
 
 
+def without_lists(inputs: Any) -> Any:
+    """Return a list of arrays, which Keras takes for several inputs, as a tuple; anything else as it is.
+
+    Example:
+        >>> without_lists([np.arange(2), np.arange(2)])
+        (array([0, 1]), array([0, 1]))
+    """
+    several = isinstance(inputs, list) and inputs and all(hasattr(x, "__array__") for x in inputs)
+    return tuple(inputs) if several else inputs
+
+
 def joined(parts: list[Any]) -> Any:
     """Return batches of one structure as one batch: their arrays one after the other.
 

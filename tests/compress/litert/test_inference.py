@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import itertools
 import subprocess
 import sys
 import weakref
@@ -175,6 +176,26 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
         np.testing.assert_array_equal(predict(form, IMAGES)[0], wanted[0])
 
 
+def test_keras_generators_are_read_once_and_in_order(model):
+    class Flow(keras.utils.PyDataset):
+        shuffle = False
+
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            return IMAGES[10 * index : 10 * index + 10], np.zeros(10)
+
+        def __iter__(self):  # as in ImageDataGenerator.flow
+            return itertools.cycle(map(self.__getitem__, range(3)))
+
+    flow = Flow()
+    require_same(predict(model, flow), predict(model, IMAGES, batch_size=10))
+    flow.shuffle = True
+    with pytest.raises(InputError, match=r"images: got a Flow of random order, expected .*shuffle"):
+        predict(model, flow)
+
+
 def test_uint8_images_are_their_values(model):
     pixels = (IMAGES * 255).astype(np.uint8)
     for form in forms(model):
@@ -344,7 +365,7 @@ def test_damaged_files_get_one_line(int8, tmp_path, name):
         (iter(()), {}, "images: got no images"),
         (np.full((1, 6, 6, 2), "a"), {}, "images: got type <U1, expected float32"),
         (5, {}, "images: got int, expected an array, a data set"),
-        ([["a"]], {}, "images: got a batch of type list"),
+        ([["a"]], {}, "images: got a batch of type str"),
         (IMAGES, {"k": 0}, "k: got 0, expected"),
         (IMAGES, {"batch_size": 0}, "batch_size: got 0, expected"),
         (IMAGES, {"threads": 0}, "threads: got 0, expected"),

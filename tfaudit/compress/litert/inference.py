@@ -12,6 +12,7 @@ import numpy as np
 from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
+from tfaudit.datasets.batches import is_shuffled
 from tfaudit.datasets.structure import joined, mapped
 from tfaudit.errors import InputError, require_least
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
@@ -55,9 +56,9 @@ def predict(
     Args:
         model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
         images: an array `(N, H, W, C)`, uint8 or float, or of any other shape and type, as the model's input takes it
-            (without further scaling); for several inputs a dictionary of arrays by name, or a tuple of arrays; a
-            `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset` or a list, of these or of
-            (images, labels).
+            (without further scaling); for several inputs a dictionary of arrays by name, or a tuple or list of arrays;
+            a `tfaudit` data set; or batches of these or of (images, labels): a list, a `tf.data.Dataset`, a Keras
+            `PyDataset`, a PyTorch `DataLoader` or a generator, which end or have a length.
         batch_size: images per step; an iterable keeps its own batches.
         k: number of classes to return, 5 by default; all C if the model has C < k classes.
         threads: number of LiteRT threads; Keras uses TensorFlow's settings.
@@ -174,7 +175,10 @@ def scores_of(
     forward: Any, images: Any, batch_size: int, *, check_range: bool = True
 ) -> Iterator[np.ndarray]:
     """Yield the outputs of a model for each batch of images, `(B, outputs)`; errors are those of `predict`."""
-    batches = input_batches(images, batch_size)
+    if is_shuffled(images):
+        got = f"a {type(images).__name__} of random order"
+        raise InputError("images", got, "the order of the data: shuffle=False")
+    batches = input_batches(images, batch_size, len(forward.inputs))
     if check_range and hasattr(forward, "check_range"):
         batches = _in_range(forward, batches)
     for batch in batches:

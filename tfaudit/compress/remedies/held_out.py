@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.model_inputs import length_of
+from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed
 from tfaudit.study.remedies import CLASS
@@ -31,7 +32,7 @@ class HeldOut:
         elif hasattr(validation, "batches"):
             parts = list(validation.batches(1024))
         elif hasattr(validation, "__iter__") and not isinstance(validation, tuple | Mapping | str):
-            parts = [tuple(part[:2]) for part in validation]
+            parts = [tuple(part[:2]) for part in read_batches(validation, "validation")]
         else:
             expected = (
                 "(inputs, labels), a tf.data.Dataset of batches of them, or a tfaudit data set"
