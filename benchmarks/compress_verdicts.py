@@ -28,11 +28,12 @@ from tfaudit.audits.gate.measurements import measure
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, ConversionError
 from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.representative import representative_part
 from tfaudit.models.registry import build_model
 from tfaudit.search.candidate_models import CandidateMaker
 from tfaudit.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.search.candidates import Candidate, Preparation, candidates
-from tfaudit.search.search_data import Parts, some_of_every_class
+from tfaudit.search.search_data import Parts
 from tfaudit.search.search_settings import SearchSettings, predictions_on
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.search.source_model import SourceModel
@@ -80,7 +81,7 @@ class Files:
         ]
         self.plain = [one.key for one in self.plan if one.is_plain]
         self.test, self._settings = test, SearchSettings(batch_size=500)
-        calibration = some_of_every_class(train, CALIBRATION_IMAGES, 0)
+        calibration = representative_part(train, CALIBRATION_IMAGES, 0)
         parts = Parts(test, test, test, calibration, train)
         store = CandidateStore(folder, {}, self.plan, test)
         self._maker = CandidateMaker(source, store, parts, self._settings, is_over=lambda: False)

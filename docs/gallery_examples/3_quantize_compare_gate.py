@@ -18,7 +18,7 @@ model = keras.Sequential([keras.Input((8, 8, 1)), *layers])
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(keras.optimizers.Adam(0.003), loss, metrics=["accuracy"])
 model.fit(train.images, train.labels, epochs=8, verbose=0)
-int8 = tfaudit.quantize(model, "int8", representative=train.images[:100])
+int8 = tfaudit.quantize(model, "int8", representative=train)
 
 # %%
 # Image by image

@@ -99,6 +99,14 @@ def test_files_come_in_an_order_of_the_seed(streaming):
     np.testing.assert_array_equal(fixed, streaming.labels)
 
 
+def test_examples_at_positions_are_read_from_all_files(streaming, train):
+    positions = [150, 3, 70]
+    chosen = streaming.select(positions, split="few")
+    np.testing.assert_array_equal(chosen.images, train.images[positions])
+    assert chosen.labels.tolist() == positions
+    assert chosen.example_ids.tolist() == train.example_ids[positions].tolist()
+
+
 @pytest.mark.slow
 def test_random_crops_see_the_whole_image(streaming):
     """Evaluation of a 20 x 60 image sees its middle 16 x 16; training must see the borders too."""

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.made_members import make_members
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
-from tfaudit import Pruned, Training, load_dataset
+from tfaudit import Pruned, Quantized, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.pipeline import training_batches
@@ -17,6 +17,7 @@ from tfaudit.datasets.validation import split_validation
 from tfaudit.models.registry import build_model
 from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
 from tfaudit.population.training import Trainer
+from tfaudit.store.store import Store
 from tfaudit.study.iterative import rounds
 
 TRAIN = load_dataset("digits", "train").take(150)
@@ -304,3 +305,16 @@ def test_a_training_that_diverges_is_named(tmp_path):
         tmp_path,
         study,
     )
+
+
+def test_a_member_is_calibrated_with_every_class_unless_the_first_examples_are_asked_for(tmp_path):
+    by_class = TRAIN.select(np.argsort(TRAIN.labels), split="train")
+    first, drawn = (Quantized("int8", calibration=how) for how in ("first", "drawn"))
+    study = small_study(variants=(first, drawn))
+    maker = MemberMaker(Store.create(tmp_path, study, {}), (by_class, TRAIN))
+    np.testing.assert_array_equal(maker._calibration_examples(first), by_class.images[:100])
+    images = [image.tobytes() for image in by_class.images]
+    labels = [
+        by_class.labels[images.index(i.tobytes())] for i in maker._calibration_examples(drawn)
+    ]
+    assert np.bincount(labels).tolist() == [10] * 10

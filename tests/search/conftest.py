@@ -8,13 +8,14 @@ from tests.builders.compressible import CLASSES, blobs, classifier
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
+from tfaudit.datasets.representative import representative_part
 from tfaudit.outlets.html import write_report
 from tfaudit.search import candidate_models, candidates, search_report
 from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import weights_seal
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search import FINE_TUNING, compress_to_limits
-from tfaudit.search.search_data import Parts, in_memory, some_of_every_class
+from tfaudit.search.search_data import Parts, in_memory
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
@@ -111,7 +112,7 @@ def maker_of(training, tmp_path):
         return candidate_models.CandidateMaker(
             source,
             CandidateStore(tmp_path, {}, plan, training),
-            Parts(training, training, training, some_of_every_class(training, 100, 0), training),
+            Parts(training, training, training, representative_part(training, 100, 0), training),
             SearchSettings(**settings),
             is_over=lambda: False,
         )

@@ -16,18 +16,14 @@ from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.datasets.examples import as_dataset
+from tfaudit.datasets.representative import representative_part
 from tfaudit.errors import InputError
 from tfaudit.search import candidate_models, candidates
 from tfaudit.search.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.search.candidate_store import flatbuffer_path
 from tfaudit.search.candidates import Candidate, channel_pruning
 from tfaudit.search.search import _Search
-from tfaudit.search.search_data import (
-    Parts,
-    in_memory,
-    require_same_range,
-    some_of_every_class,
-)
+from tfaudit.search.search_data import Parts, in_memory, require_same_range
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
@@ -173,7 +169,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     monkeypatch.undo()
     selection = parts_of(data[0]).selection
     sample, images = (
-        some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100)
+        representative_part(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100)
     )
     settings = {"representative": images.held, "percentile": 99.999}
     ranked = quantization_sensitivity(net, (sample.held, sample.labels), rmse=False, **settings)

@@ -229,6 +229,11 @@ def test_layers_of_int8_may_stay_in_float():
         ),
         (
             Quantized,
+            {"kind": "float16", "calibration": "first"},
+            "calibration: got 'first', expected 'drawn' for a kind without calibration",
+        ),
+        (
+            Quantized,
             {"kind": "float16", "remedy": "quantization_aware"},
             "remedy: got 'quantization_aware', expected none unless 'int8'",
         ),
@@ -248,9 +253,11 @@ def test_studies_compare_what_compress_tries():
     clipped = Quantized("int8", percentile=99.9)
     sparse = Quantized("float16", sparse=True, after=pruned.key)
     whole = Quantized("int8", io="int8")
-    one = study(pruned, clipped, sparse, whole)
+    first = Quantized("int8", calibration="first")
+    one = study(pruned, clipped, sparse, whole, first)
     assert after_json(one) == one
-    assert {variant.key: variant.title for variant in (clipped, sparse, whole)} == {
+    assert {variant.key: variant.title for variant in (clipped, sparse, whole, first)} == {
+        "int8-calibration=first": "fixed-point int8, first training examples",
         "int8-io=int8": "fixed-point int8, int8 inputs and outputs",
         "int8-percentile=99.9": "fixed-point int8, percentile 99.9",
         f"float16-sparse=True-after={pruned.key}": f"float16, sparse, of {pruned.key}",

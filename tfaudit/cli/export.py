@@ -57,11 +57,11 @@ def export(
         from tfaudit.cli.compress import read_examples
         from tfaudit.cli.model_predictions import ModelFile
         from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
-        from tfaudit.search.search_data import some_of_every_class
+        from tfaudit.datasets.representative import representative_part
 
         model = ModelFile.read(directory, images)
         examples = read_examples(model, data, images)
-        representative = some_of_every_class(examples, CALIBRATION_IMAGES, seed=0).held
+        representative = representative_part(examples, CALIBRATION_IMAGES, seed=0).held
         files = MODEL_EXPORTS[form].content(model.model, examples, representative)
     name = directory.absolute().name.removesuffix(".keras")
     folder = out_folder or directory.absolute().with_name(f"{name}-{form}")

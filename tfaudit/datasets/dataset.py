@@ -247,7 +247,7 @@ class Dataset:
             raise InputError("images", got, "a data set of images")
 
     def head(self, n: int) -> Any:
-        """Return the first n images, uint8 `(min(n, N), H, W, C)`, such as representative images for quantization.
+        """Return the first n images, uint8 `(min(n, N), H, W, C)`, which need not stand for the others.
 
         Examples that are not images are returned in the structure of `inputs`.
         """
@@ -325,7 +325,12 @@ class Dataset:
         return replace(self, split=split, num_examples=num_examples, stream=stream)
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:
-        """Return the examples at positions, int `(M,)`, as a data set in memory with a split name; refuse a stream."""
+        """Return the examples at positions, int `(M,)`, as a data set in memory with a split name.
+
+        A stream is read up to the last position; only images at the positions are decoded.
+        """
+        if not self.in_memory:
+            return self._read(np.asarray(positions), split)
         preview = self.preview
         if preview is not None and not callable(preview):
             preview = [preview[i] for i in positions]
@@ -340,6 +345,31 @@ class Dataset:
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
             known_groups={key: values[positions] for key, values in self._group_columns.items()},
+        )
+
+    def _read(self, positions: np.ndarray, split: str) -> Dataset:
+        """Return a stream's examples at different positions as a data set in memory."""
+        import tensorflow as tf
+
+        wanted = tf.constant(positions, tf.int64)
+
+        def chosen(rows: tf.data.Dataset) -> tf.data.Dataset:
+            numbered = rows.enumerate().filter(lambda number, _: tf.reduce_any(number == wanted))
+            return numbered.map(lambda _, row: row).take(len(positions))
+
+        rows = self._source.transformed(chosen, ordered=True)
+        labels, ids, groups = self._streamed_columns
+        order = np.argsort(np.argsort(positions))
+        images = next(iter(replace(self, stream=rows).examples().batch(len(positions))))[0]
+        return replace(
+            self,
+            split=split,
+            num_examples=len(positions),
+            inputs=images.numpy()[order],
+            stream=None,
+            known_labels=labels[positions],
+            known_ids=ids[positions],
+            known_groups={name: values[positions] for name, values in groups.items()},
         )
 
 

@@ -20,7 +20,7 @@ from tfaudit.compress.counts import counts
 from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.inference import predict_classifier
-from tfaudit.compress.litert.quantize import check_layers, quantize
+from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, check_layers, quantize
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
@@ -33,6 +33,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import (
     quantization_aware,
 )
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.representative import representative_part
 from tfaudit.errors import InputError
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
 from tfaudit.population.machine import peak_memory
@@ -44,12 +45,11 @@ from tfaudit.population.stored_models import load_member
 from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
+from tfaudit.study.quantization import DRAWN
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized, Variant
 
-# Number of training examples that calibrate fixed-point quantization, [F] A.
-REPRESENTATIVE_EXAMPLES = 100
 GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients
 
 
@@ -149,13 +149,25 @@ class MemberMaker:
         content = quantize(
             parent,
             variant.kind,
-            representative=self._train.head(REPRESENTATIVE_EXAMPLES),
+            representative=self._calibration_examples(variant),
             keep_float=kept,
             percentile=variant.percentile,
             sparse=variant.sparse,
             io=variant.io,
         )
         return content, history
+
+    def _calibration_examples(self, variant: Quantized) -> Any:
+        """Return the training examples with which a variant is quantized, or compared with Keras only."""
+        if variant.is_calibrated and variant.calibration == DRAWN:
+            return self._drawn
+        return self._train.head(CALIBRATION_IMAGES)
+
+    @functools.cached_property
+    def _drawn(self) -> Any:
+        """Training examples of every class, drawn with the study's seed; a stream is read once for them."""
+        seed = abs(self._store.study.seed)
+        return representative_part(self._train, CALIBRATION_IMAGES, seed).held
 
     def _trained(
         self, variant: Variant, member: int, seed: int, checkpoint: CheckpointFile | None

@@ -27,6 +27,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import quantization_
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes, prune_and_retrain
@@ -35,7 +36,7 @@ from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.candidates import INT4, INT8, SPARED_PERCENTILE, Candidate, Preparation
-from tfaudit.search.search_data import Parts, some_of_every_class
+from tfaudit.search.search_data import Parts
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import FLOAT, LAST
@@ -189,7 +190,7 @@ class CandidateMaker:
         selection = self._parts.selection
         size = sum(values[:1].size for _, values in leaves(selection.held))
         most = min(SENSITIVITY_EXAMPLES, max(1, SENSITIVITY_VALUES // size))
-        data = some_of_every_class(selection, most, settings.seed)
+        data = representative_part(selection, most, settings.seed)
         names = kernel_layers(model)
         check = self._check("was measured layer by layer")
         layered = LayeredFiles(

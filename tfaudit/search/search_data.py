@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
 from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.labelled_images import LabelledImages
+from tfaudit.datasets.representative import representative_part, representative_positions
 from tfaudit.datasets.structure import joined, leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
@@ -62,10 +62,10 @@ class Parts:
         except InputError as problem:
             raise InputError("held_out", problem.got, problem.expected) from None
         if train is not None:
-            calibration = some_of_every_class(train, CALIBRATION_IMAGES, seed)
+            calibration = representative_part(train, CALIBRATION_IMAGES, seed)
             return cls(selection, judged, data, calibration, train)
-        drawn = np.random.default_rng(seed).permutation(selection.num_examples)
-        calibration = selection.select(drawn[:CALIBRATION_IMAGES], split=selection.split)
+        drawn = representative_positions(selection.num_examples, CALIBRATION_IMAGES, seed)
+        calibration = selection.select(drawn, split=selection.split)
         ids, seen = data.example_ids, calibration.example_ids
         if data.clusters is not None and calibration.clusters is not None:
             ids, seen = data.clusters, calibration.clusters
@@ -181,11 +181,3 @@ def fingerprint(data: Dataset) -> str:
         digest.update(repr((name, array.shape, array.dtype.str)).encode())
         digest.update(array.tobytes() if array.dtype.kind == "O" else array.data)
     return digest.hexdigest()
-
-
-def some_of_every_class(data: Dataset, most: int, seed: int) -> Dataset:
-    """Return at most `most` examples, drawn at random by a seed and balanced over classes as far as possible."""
-    shuffled = np.random.default_rng(seed).permutation(data.num_examples)
-    labels = pd.Series(data.labels[shuffled])
-    rank = labels.groupby(labels).cumcount().to_numpy()
-    return data.select(shuffled[np.argsort(rank, kind="stable")][:most], split=data.split)

@@ -47,5 +47,8 @@ KINDS = {
 computes activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
 activations of int16; `int4` stores weights as int4 and computes activations in float."""
 
+DRAWN, FIRST = CALIBRATIONS = ("drawn", "first")
+"""Training examples that calibrate a study's members: of every class at random, or the first ones as in [F] A."""
+
 LAYER_TYPES = ("int8", "float16")
 """Types that single layers of an `int4` file may have."""

@@ -6,7 +6,7 @@ import zlib
 from typing import Any, ClassVar, Self
 
 from tfaudit.errors import require, require_one_of
-from tfaudit.study.quantization import FLOAT, IO_TYPES, KINDS, LAST
+from tfaudit.study.quantization import CALIBRATIONS, DRAWN, FLOAT, IO_TYPES, KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
 
@@ -290,6 +290,9 @@ class Quantized(Remedied):
         percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
         sparse: whether kernels with many zeros are stored without them, as in `quantize`.
         io: type of inputs and outputs, only for "int8": "float32", or "int8" or "uint8" for full-integer files.
+        calibration: the 100 training examples that "int8", "int16x8" and "int4" take: "drawn" for examples of every
+            class, drawn with the study's seed, or "first" for the first ones, as [F] took them. Those of data sorted by
+            class are all of one class.
         after: key of the variant that is quantized, "dense" or an earlier pruned one.
     """
 
@@ -299,6 +302,7 @@ class Quantized(Remedied):
     percentile: float = 100.0
     sparse: bool = False
     io: str = FLOAT
+    calibration: str = DRAWN
     after: str = "dense"
     family: ClassVar[str] = "quantization"
 
@@ -306,6 +310,7 @@ class Quantized(Remedied):
         require_one_of("kind", self.kind, KINDS)
         require_one_of("sparse", self.sparse, (False,) if KINDS[self.kind].bits else (True, False))
         require_one_of("io", self.io, IO_TYPES)
+        require_one_of("calibration", self.calibration, CALIBRATIONS)
         set_fields(self, remedy=remedies_of(self.remedy, QUANTIZATION_REMEDIES))
         if self.keep_float != LAST:
             named = not isinstance(self.keep_float, str)
@@ -318,6 +323,10 @@ class Quantized(Remedied):
             self,
             percentile=(is_int8 or whole, "100 unless 'int8'"),
             io=(is_int8 or self.io == FLOAT, f"{FLOAT!r} unless 'int8'"),
+            calibration=(
+                self.is_calibrated or self.calibration == DRAWN,
+                f"{DRAWN!r} for a kind without calibration",
+            ),
         )
         in_float = KINDS[self.kind].bits > 0 or (is_int8 and self.io == FLOAT)
         expected = f"() unless 'int4', or 'int8' with io {FLOAT!r}"
@@ -327,6 +336,12 @@ class Quantized(Remedied):
         of_dense = self.after == Dense().key and whole
         expected = "none unless of dense members, up to the 100th percentile"
         require(of_dense or not remedy, "remedy", remedy, expected)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether training examples decide the ranges of activations, or how weights are rounded."""
+        kind = KINDS[self.kind]
+        return (kind.calibrated or kind.bits > 0) and not self.remedy
 
     @property
     def parent(self) -> str:
@@ -353,6 +368,8 @@ class Quantized(Remedied):
             parts.append("sparse")
         if self.io != FLOAT:
             parts.append(f"{self.io} inputs and outputs")
+        if self.calibration != DRAWN:
+            parts.append(f"{self.calibration} training examples")
         if self.after != Dense().key:
             parts.append(f"of {self.after}")
         return ", ".join(parts)

@@ -16,6 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.calibration_data import calibration_inputs
 from tfaudit.compress.keras_model import (
     KerasForward,
     chosen_output,
@@ -30,11 +31,10 @@ from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_inputs, length_of
+from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs
 from tfaudit.compress.pruning.kernels import find_kernels, owners
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
-from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
@@ -80,7 +80,7 @@ def quantize(
     model: keras.Model | str | Path,
     kind: str,
     *,
-    representative: Inputs | None = None,
+    representative: Any = None,
     keep_float: Iterable[str] | str = (),
     layer_types: Mapping[str, str] | None = None,
     calibration_examples: int = CALIBRATION_IMAGES,
@@ -120,15 +120,18 @@ def quantize(
         model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
         kind: kind of quantization, a name of `tfaudit.study.quantization.KINDS` such as "float16" or "int8".
         representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them, or for several
-            inputs a dictionary or tuple of arrays, as for `predict`; required for "int8" and "int16x8", whose ranges
-            come from the first `calibration_examples`. The check uses the first four, or by default seeded noise in
-            [0, 1) (0 to 255 for an integer input, or an Embedding's tokens; 64 pixels for an open side).
+            inputs a dictionary or tuple of arrays, as for `predict`; a pair of inputs and labels; or a `tfaudit` data
+            set. Required for "int8" and "int16x8". `calibration_examples` of them are drawn: with labels of every
+            class, without labels from all parts of the data, which may be sorted. The check uses four of these, or by
+            default seeded noise in [0, 1) (0 to 255 for an integer input, or an Embedding's tokens; 64 pixels for an
+            open side).
         keep_float: names of layers whose weights and results stay in float, for "int8" and "int4"; see
             `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
             "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
             to 256 steps, in which the best ones often tie; a layer of that name is `["last"]`. No layers by default.
         layer_types: types of the weights of single layers by name, "int8" or "float16", for "int4" only.
-        calibration_examples: number of representative images that ranges come from.
+        calibration_examples: number of representative images that ranges come from, 100 by default; of no more
+            images, all.
         percentile: percentile p in (50, 100], for "int8" only: ranges end at the percentiles 100 - p and p of the
             values, and values beyond are clipped. By default they end at the lowest and the highest value.
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
@@ -279,7 +282,7 @@ class Conversions:
         self,
         model: keras.Model | str | Path,
         *,
-        representative: Inputs | None = None,
+        representative: Any = None,
         calibration_examples: int = CALIBRATION_IMAGES,
         output: str | None = None,
         check: Callable[[], None] | None = None,
@@ -590,20 +593,14 @@ def _captured(kind: str, model: str) -> Iterator[None]:
         raise ConversionError(f"{reason}\n{details}") from error
 
 
-def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:
-    for array in arrays_of(representative):
-        if not hasattr(array, "__array__"):
-            expected = "an array of shape (N, H, W, C)"
-            raise InputError("representative", type(array).__name__, expected)
+def _checked(representative: Any, forward: KerasForward, examples: int) -> list[np.ndarray]:
     try:
-        cut = mapped(lambda array: np.asarray(array)[:examples], representative)
-        arrays = as_inputs(cut, forward.inputs)
+        drawn = calibration_inputs(representative, len(forward.inputs), examples)
+        arrays = as_inputs(drawn, forward.inputs)
     except InputError as error:
         raise InputError(
             error.argument.replace("images", "representative"), error.got, error.expected
         ) from None
-    if not length_of(tuple(arrays)):
-        raise InputError("representative", "no images", "one image or more")
     if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
         raise InputError("representative", "NaN or infinity", "finite values")
     least = forward.batch or 1
