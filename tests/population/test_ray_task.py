@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, open_store
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
@@ -41,8 +42,11 @@ def test_files_of_the_users_own_come_along(root, tmp_path):
     assert sorted(sources) == [f"{tmp_path}/fits.py", f"{tmp_path}/nets.py"]
     for path in sources:
         Path(path).unlink()
-    workplace = _Workplace(FACTS, Luggage(study.to_json(), sources, None))
-    there = open_store(root / "run" / str(os.getpid()) / "study").study
+    data = {"test": Fingerprint.of(load_dataset("digits", "test"))}
+    workplace = _Workplace(FACTS, Luggage(study.to_json(), sources, None, data))
+    store = open_store(root / "run" / str(os.getpid()) / "study")
+    there = store.study
+    assert store.data == data
     assert there.model.startswith(str(root))
     assert import_reference("model", there.model)() == "built"
     assert import_reference("training", there.retraining)(0, 0, seed=0, callbacks=()) == "fitted"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tfaudit.compress.litert.inference import predict_classifier
 from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
 from tfaudit.population.plan import missing_evaluations
@@ -27,6 +28,7 @@ class Evaluator:
     def __init__(self, store: Store, test: Dataset | None = None) -> None:
         self._store = store
         self._test = load_test(store.study) if test is None else test
+        store.require_same_data(test=Fingerprint.of(self._test))
         self._models = StoredModels(store, self._test)
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 

@@ -33,6 +33,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import (
     quantization_aware,
 )
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part
 from tfaudit.errors import InputError
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
@@ -67,6 +68,7 @@ class MemberMaker:
         self._store = store
         require_unchanged(store.study)
         self._train, self._test = splits or load_splits(store.study)
+        store.require_same_data(train=Fingerprint.of(self._train), test=Fingerprint.of(self._test))
         self._trainer = functools.cache(self._new_trainer)
         self._aware_trainer = functools.cache(self._new_aware_trainer)
         self._load = functools.partial(load_member, store, data=self._train)

@@ -82,7 +82,7 @@ def ray_engine(
         paths = {path for path in map(source_file, study.sources) if path}
         sources = {path: Path(path).expanduser().read_bytes() for path in sorted(paths)}
         shipped = splits if all(split.in_memory for split in splits) else None
-        luggage = ray.put(Luggage(study.to_json(), sources, shipped))
+        luggage = ray.put(Luggage(study.to_json(), sources, shipped, store.data))
         cluster = _Cluster(options, where)
 
         def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:

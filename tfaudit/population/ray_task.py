@@ -22,6 +22,7 @@ from typing import Any
 
 import ray
 
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.population.engine import Answer, too_long
 from tfaudit.population.node_folder import Splits, make_workplace, remove_workplace
 from tfaudit.population.plan import CHECKPOINT, Order, log_path
@@ -68,11 +69,13 @@ class Luggage:
         study: the study, as `Study.to_json` returns it.
         sources: contents of the files that the study names by path: a model, or the user's functions.
         splits: training and test set, or None if every node opens them itself.
+        data: their fingerprints by split.
     """
 
     study: Mapping[str, Any]
     sources: Files
     splits: Splits | None
+    data: Mapping[str, Fingerprint] = dataclasses.field(default_factory=dict)
 
 
 def perform(
@@ -163,7 +166,7 @@ class _Workplace:
         self._folder = make_workplace(facts.token, luggage.splits)
         self._directory = self._folder / "study"
         study = self._with_own_files(Study.from_json(luggage.study), luggage.sources)
-        Store.create(self._directory, study, facts.versions)
+        Store.create(self._directory, study, facts.versions, data=luggage.data)
 
     def _with_own_files(self, study: Study, sources: Files) -> Study:
         """Write the files that a study names, keeping folders together, and return the study with the new paths."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
@@ -128,7 +129,10 @@ def run_study(
         backend = _check_continued(Path(directory))
         libraries = dict.fromkeys((*_LIBRARIES, backend))
         versions = {name: importlib.metadata.version(name) for name in libraries}
-        store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
+        data = {"train": Fingerprint.of(train), "test": Fingerprint.of(test)}
+        store = Store.create(
+            directory, study, versions, data=data, accept_changed_code=accept_changed_code
+        )
         store_examples(store, test, thumbnails=False)
         if train.in_memory:
             store_class_facts(store, train)

@@ -27,6 +27,7 @@ from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError, listed, one_line, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
@@ -46,7 +47,6 @@ from tfaudit.search.progress import (
 )
 from tfaudit.search.search_data import (
     Parts,
-    fingerprint,
     in_memory,
     require_same_range,
     require_two_of_every_class,
@@ -167,8 +167,8 @@ def compress_to_limits(
             require_same_range(trained_on, examples)
         asked = {
             "model": weights_seal(source.model),
-            "data": fingerprint(examples),
-            "training_data": None if trained_on is None else fingerprint(trained_on),
+            "data": Fingerprint.of(examples).digest,
+            "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
             **settings.to_json(),
         }
         require_same_search(directory, asked)

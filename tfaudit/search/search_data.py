@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -165,19 +164,3 @@ def of_labelled_images(
         known_ids=images.example_ids.astype(str),
         known_groups={} if images.clusters is None else {CLUSTER: images.clusters},
     )
-
-
-def fingerprint(data: Dataset) -> str:
-    """Return a SHA-256 hash of inputs, labels, ids, class names and clusters."""
-    digest = hashlib.sha256(repr((data.class_names, data.num_examples)).encode())
-    clusters = {} if data.clusters is None else {"clusters": data.clusters.astype(str)}
-    for name, values in (
-        *leaves(data.held),
-        *clusters.items(),
-        ("labels", data.labels),
-        ("ids", data.example_ids.astype(str)),
-    ):
-        array = np.ascontiguousarray(values)
-        digest.update(repr((name, array.shape, array.dtype.str)).encode())
-        digest.update(array.tobytes() if array.dtype.kind == "O" else array.data)
-    return digest.hexdigest()

@@ -1,7 +1,7 @@
 """A study's directory: members, predictions and examples, with atomic writes, checksums and a lock.
 
 ```
-DIR/study.json                                                the study as run, the versions of the libraries, machines
+DIR/study.json                                                the study as run, versions of libraries, machines, data
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists), tied
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
@@ -36,9 +36,11 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.runtime.regular_files import open_regular, read_regular
+from tfaudit.runtime.user_functions import is_reference
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties
@@ -109,6 +111,17 @@ def _no_study(got: str) -> InputError:
     return InputError("directory", got, "a study; `tfaudit run RECIPE --out DIR` makes one")
 
 
+def _other_data(name: str, split: str, what: str) -> InputError:
+    """Return the error about a split that differs from the recorded one."""
+    source = f"{name.rpartition('/')[2]}({split!r})" if is_reference(name) else repr(name)
+    other = "another number of examples" if what == "number" else f"other {what}"
+    expected = (
+        "the same examples in the same order at every call, so a seed for what shuffles, splits or draws; "
+        "other data need another directory"
+    )
+    return InputError("dataset", f"{other} from {source} than when the study was begun", expected)
+
+
 def _outside(count: int, *classes: np.ndarray) -> str:
     """Describe the first number that is not a class from 0 to `count` - 1; return "" if all are."""
     ends = [int(end) for array in classes if array.size for end in (array.min(), array.max())]
@@ -166,16 +179,18 @@ class Store:
         versions: Mapping[str, str],
         imported: Mapping[str, tuple[int, ...]] | None = None,
         *,
+        data: Mapping[str, Fingerprint] | None = None,
         accept_changed_code: bool = False,
     ) -> Store:
         """Write a study into a directory, or continue the same study.
 
         The population may grow, and there may be more variants; existing members stay. `imported` is as in the class.
-        `accept_changed_code` continues even if a function's source file has changed; a study with a changed model file
-        is always another one.
+        `data` are the fingerprints of the splits "train" and "test", to record. `accept_changed_code` continues even
+        if a function's source file has changed, and with it the data; a study with a changed model file is always
+        another one.
 
         Raises:
-            InputError: the directory holds another study, or a larger population of this one.
+            InputError: the directory holds another study, a larger population of this one, or members of other data.
             OSError: the directory cannot be written.
         """
         directory = Path(directory)
@@ -185,10 +200,13 @@ class Store:
             existing.study.check_continuation(
                 study, directory, accept_changed_code=accept_changed_code
             )
+            if not accept_changed_code:
+                existing.require_same_data(**(data or {}))
         store = cls(directory, study, imported)
         remove_unfinished(directory)
         directory.mkdir(parents=True, exist_ok=True)
         before = existing._content() if existing else {}
+        recorded = {split: one.to_json() for split, one in (data or {}).items()}
         # A study.json that was lost named the tables, which `run` does not all make again.
         tables = [name for name, path in TABLES.items() if (directory / path).exists()]
         content = {
@@ -197,6 +215,7 @@ class Store:
             "versions": dict(versions),
             "members": imported,
             "machines": before.get("machines", []),
+            "data": recorded or before.get("data", {}),
             "tables": sorted({*before.get("tables", []), *tables}),
         }
         store.write("study.json", sealed_json(content))
@@ -213,6 +232,18 @@ class Store:
         if dict(machine) not in content["machines"]:
             content["machines"].append(dict(machine))
             self.write("study.json", sealed_json(content))
+
+    @property
+    def data(self) -> dict[str, Fingerprint]:
+        """Fingerprints of the training and the test set by split, "train" and "test"; none where not recorded."""
+        recorded = self._content().get("data", {})
+        return {split: Fingerprint.from_json(fields) for split, fields in recorded.items()}
+
+    def require_same_data(self, **splits: Fingerprint) -> None:
+        """Raise an `InputError` if a split is not the one that is recorded: members are joined to it by position."""
+        for split, recorded in self.data.items():
+            if split in splits and (what := recorded.difference(splits[split])):
+                raise _other_data(self.study.dataset, split, what)
 
     def _content(self) -> dict[str, Any]:
         """Return the content of `study.json`."""

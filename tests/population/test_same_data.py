@@ -1,0 +1,57 @@
+"""Data that are loaded again are compared with those of the study, before anything is joined to them by position."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.builders.refusals import assert_refused
+from tests.builders.small_stores import random_ranks, save_examples, save_member, small_study
+from tfaudit import Pruned, load_dataset
+from tfaudit.datasets.fingerprint import Fingerprint
+from tfaudit.population.evaluation import Evaluator
+from tfaudit.population.member import MemberMaker
+from tfaudit.store.store import Store
+
+TRAIN, TEST = (load_dataset("digits", split).take(80) for split in ("train", "test"))
+REVERSED = np.arange(80)[::-1]
+DATA = {"train": Fingerprint.of(TRAIN), "test": Fingerprint.of(TEST)}
+SEED_NEEDED = "expected the same examples in the same order at every call, so a seed for what"
+
+
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        ((TRAIN.select(REVERSED, split="train"), TEST), "other labels from .*'train'"),
+        ((TRAIN, TEST.take(60)), "another number of examples from .*'test'"),
+        ((TEST, TEST), "other (labels|ids) from .*'train'"),
+        (
+            (TRAIN, dataclasses.replace(TEST, class_names=tuple("9876543210"))),
+            "other class names from own.py:load\\('test'\\)",
+        ),
+    ],
+)
+def test_a_worker_refuses_other_data(tmp_path, monkeypatch, splits, message):
+    study = dataclasses.replace(small_study(), dataset=f"{tmp_path}/own.py:load")
+    monkeypatch.setattr("tfaudit.population.member.require_unchanged", lambda study: None)
+    store = Store.create(tmp_path, study, {}, data=DATA)
+    assert_refused(f"dataset: got {message} than when .*{SEED_NEEDED}", MemberMaker, store, splits)
+    if splits[1] is not TEST:
+        assert_refused(message, Evaluator, store, splits[1])
+    MemberMaker(store, (TRAIN, TEST))
+    Evaluator(store, TEST)
+
+
+def test_a_study_goes_on_with_the_same_data_only(tmp_path, rng):
+    store = Store.create(tmp_path, small_study(), {}, data=DATA)
+    other = DATA | {"train": DATA["test"]}
+    Store.create(tmp_path, small_study(), {}, data=other)  # without members it is begun anew
+    assert store.data == other
+    save_examples(store)
+    save_member(store, "dense", 0, random_ranks(rng))
+    more = small_study(variants=(Pruned(0.5), Pruned(0.9)))
+    refused = f"dataset: got other labels from 'digits' than .*{SEED_NEEDED}.*other data need another directory"
+    assert_refused(refused, Store.create, tmp_path, more, {}, data=DATA)
+    assert len(store.study.variants) == 1
+    Store.create(tmp_path, more, {}, data=DATA, accept_changed_code=True)
+    assert Store.create(tmp_path, more, {}).data == DATA  # kept where it is not known
