@@ -61,6 +61,15 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
     level = ("--alpha", "0.025")
     settings = ("--config", "gate.toml", "--examples", "out/judged.csv", "--json", "gate.json")
     assert run("gate", *sources, *settings, *level)[0] == 0
+    judged = (place / "out/judged.csv").read_text()
+    header, first, second, *rest = judged.splitlines()
+    names, contents = zip(*(line.rsplit(",", 1) for line in (first, second)), strict=True)
+    moved = [f"{names[0]},{contents[1]}", f"{names[1]},{contents[0]}"]
+    (place / "moved.csv").write_text("\n".join([header, *moved, *rest]))
+    refused(
+        run("gate", *sources, "--config", "gate.toml", "--examples", "moved.csv"),
+        "examples: got examples with other inputs or labels than moved.csv was written for",
+    )
     (of_gate,) = json.loads((place / "gate.json").read_text())["verdicts"].values()
     (of_search,) = json.loads((place / "out/verdict.json").read_text())["verdicts"].values()
     assert {**of_gate, "notes": []} == {**of_search, "notes": []}

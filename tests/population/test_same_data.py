@@ -1,14 +1,17 @@
 """Data that are loaded again are compared with those of the study, before anything is joined to them by position."""
 
+import contextlib
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import random_ranks, save_examples, save_member, small_study
-from tfaudit import Pruned, load_dataset
+from tfaudit import Pruned, load_dataset, run
 from tfaudit.datasets.fingerprint import Fingerprint
+from tfaudit.errors import Notice
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.member import MemberMaker
 from tfaudit.store.store import Store
@@ -22,9 +25,9 @@ SEED_NEEDED = "expected the same examples in the same order at every call, so a 
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ((TRAIN.select(REVERSED, split="train"), TEST), "other labels from .*'train'"),
-        ((TRAIN, TEST.take(60)), "another number of examples from .*'test'"),
-        ((TEST, TEST), "other (labels|ids) from .*'train'"),
+        ((TRAIN.select(REVERSED, split="train"), TEST), "other labels from .*'train'."),
+        ((TRAIN, TEST.take(60)), "another number of examples from .*'test'."),
+        ((TEST, TEST), "other labels from .*'train'."),
         (
             (TRAIN, dataclasses.replace(TEST, class_names=tuple("9876543210"))),
             "other class names from own.py:load\\('test'\\)",
@@ -55,3 +58,33 @@ def test_a_study_goes_on_with_the_same_data_only(tmp_path, rng):
     assert len(store.study.variants) == 1
     Store.create(tmp_path, more, {}, data=DATA, accept_changed_code=True)
     assert Store.create(tmp_path, more, {}).data == DATA  # kept where it is not known
+
+
+SPLIT_AT_EVERY_CALL = """
+import numpy as np
+from tfaudit import load_dataset
+
+np.random.seed(0)
+
+def load(split):
+    digits = load_dataset("digits", "test")
+    rows = np.random.permutation(600)
+    some = rows[:450] if split == "train" else rows[450:]
+    return digits.images[some], digits.labels[some]
+"""
+
+
+def test_test_examples_that_are_trained_on_are_noted(tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(SPLIT_AT_EVERY_CALL)
+
+    @contextlib.contextmanager
+    def engine(directory, options):
+        yield lambda jobs: (job for job in ())
+
+    monkeypatch.setattr("tfaudit.population.run.local_engine", engine)
+    study = dataclasses.replace(small_study(), dataset=f"{tmp_path}/own.py:load")
+    noted = r"1\d\d of the 150 test examples are training examples, too"
+    with pytest.warns(Notice, match=noted):
+        store = run(study, tmp_path / "out")
+    assert re.match(noted, store.remarks()[0])
+    assert store.data.keys() == {"train", "test"}

@@ -163,7 +163,7 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     known = f"0 to {len(names) - 1}, the classes of the models"
     require(largest < len(names), "labels", largest, known)
     if options.examples is not None:
-        images = images.only(_ids(options.examples), str(options.examples))
+        images = _only(images, options.examples, preprocessing(options.preprocess))
     return images
 
 
@@ -182,15 +182,40 @@ def _scaling(
     return image_size, () if image_size is None else (note,)
 
 
-def _ids(path: Path) -> list[str]:
-    """Return the ids in the column `example` of a CSV file."""
+def _only(images: LabelledImages, path: Path, prepare: Preprocess) -> LabelledImages:
+    """Return the images with the ids in the column `example` of a file, in their present order.
+
+    If the file says what they contain, each image is compared with it when it is read: of a loader that shuffles, ids
+    that are mere positions are those of other images.
+    """
+    from tfaudit.datasets.fingerprint import CONTENTS, contents
     from tfaudit.readers.sources import open_table
 
     table = open_table(path).frame()
     if "example" not in table:
         got = f"{path} with columns {', '.join(map(str, table.columns))}"
         raise InputError("examples", got, "a column example")
-    return [str(name) for name in table["example"]]
+    ids = [str(name) for name in table["example"]]
+    chosen = images.only(ids, str(path))
+    if CONTENTS not in table:
+        return chosen
+    known = dict(zip(ids, table[CONTENTS], strict=True))
+    wanted = [known[name] for name in chosen.example_ids.astype(str)]
+
+    def batches(size: int) -> Iterator[Any]:
+        start = 0
+        for batch in chosen.batches(size):
+            rows = slice(start, start + length_of(batch))
+            if contents(prepare(batch), chosen.labels[rows]) != wanted[rows]:
+                got = f"examples with other inputs or labels than {path} was written for"
+                expected = (
+                    "the same data, read with the same options; a loader that shuffles needs a seed"
+                )
+                raise InputError("examples", got, expected)
+            start = rows.stop
+            yield batch
+
+    return dataclasses.replace(chosen, batches=batches)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,12 +1,16 @@
 """Exact copies among examples: each says nothing new, but counts as one more independent example."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tfaudit.datasets.structure import leaves
+
+MOST_SHARED = 0.1
+"""Share of the test examples that may be training examples, beyond what copies among these make likely."""
 
 
 def digests(batch: Any) -> list[bytes]:
@@ -50,4 +54,31 @@ def notes_on_copies(
     return (
         f"{copies:,} of the {len(contents):,} examples {are}, but intervals take examples as independent; a column "
         "`cluster` that is the same for all copies makes them count once.",
+    )
+
+
+def notes_on_shared(train: Any, test: Any) -> tuple[str, ...]:
+    """Return a sentence if test examples are training examples, far more often than these are copies of one another.
+
+    Rows of a small table are often equal. If both splits were drawn alike, a test example has a copy among the training
+    examples about as often as one of these has.
+
+    Args:
+        train: inputs of the training set, an array or a dictionary or tuple of arrays.
+        test: inputs of the test set.
+
+    Example:
+        >>> notes_on_shared(np.arange(100), np.arange(30, 60))[0][:46]
+        '30 of the 30 test examples are training exampl'
+        >>> notes_on_shared(np.arange(100) // 3, np.arange(30)), notes_on_shared(np.arange(100), np.arange(95, 195))
+        ((), ())
+    """
+    known, tested = Counter(digests(train)), digests(test)
+    repeated = sum(count for count in known.values() if count > 1) / known.total()
+    shared = sum(example in known for example in tested)
+    if shared / len(tested) <= repeated + MOST_SHARED + len(tested) ** -0.5:
+        return ()
+    return (
+        f"{shared:,} of the {len(tested):,} test examples are training examples, too, so that results on them say "
+        "little about new examples; a function that splits its data needs the same seed at every call.",
     )

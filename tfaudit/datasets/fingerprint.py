@@ -19,6 +19,9 @@ MOST_BYTES = 2**28
 SUMMED, NOISE = 64, 1e-3
 """Examples whose floats are summed, and the largest difference of sums, as a share of their range, that is rounding."""
 
+CONTENTS = "contents"
+"""Column of a file of example ids that holds `contents` of the examples."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Fingerprint:

@@ -6,16 +6,18 @@ import functools
 import importlib.metadata
 import importlib.util
 import json
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
 from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
+from tfaudit.datasets.copies import notes_on_shared
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, Notice, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
@@ -30,7 +32,7 @@ from tfaudit.population.stored_examples import (
     store_examples,
 )
 from tfaudit.runtime.captured_output import start_tensorflow
-from tfaudit.runtime.user_functions import is_importing
+from tfaudit.runtime.user_functions import is_importing, is_reference
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study
@@ -169,6 +171,9 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
     train, test = load_splits(study)
+    if is_reference(study.dataset) and (notes := notes_on_shared(train.held, test.held)):
+        test = dataclasses.replace(test, notes=(*test.notes, *notes))
+        warnings.warn(Notice(f"dataset: {notes[0]}"), stacklevel=4)
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     _check_parts(study, train)

@@ -195,9 +195,9 @@ def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
     changed = [name for name, text in _as_text(asked).items() if present.get(name) != text]
     if changed:
         got = f"{directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
-        raise InputError(
-            "out", got, "the same model, data, limits and settings, or a new directory"
-        )
+        seeded = "; a loader that shuffles needs a seed" if "data" in changed[0] else ""
+        expected = f"the same model, data, limits and settings, or a new directory{seeded}"
+        raise InputError("out", got, expected)
 
 
 def _as_text(asked: Mapping[str, Any]) -> dict[str, str]:

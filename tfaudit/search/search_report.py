@@ -7,6 +7,7 @@ import pandas as pd
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.fingerprint import CONTENTS, contents
 from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
@@ -42,7 +43,8 @@ def write_search(
         (directory / stale).unlink(missing_ok=True)
     table = found.frame()
     write_whole(directory / "candidates.csv", csv_bytes(table))
-    write_whole(directory / "judged.csv", csv_bytes(pd.DataFrame({"example": part.example_ids})))
+    rows = {"example": part.example_ids, CONTENTS: contents(part.held, part.labels)}
+    write_whole(directory / "judged.csv", csv_bytes(pd.DataFrame(rows)))
     chosen = table.loc[table["chosen"]].iloc[0]
     baseline_bytes = round(chosen["bytes"] / chosen["size_ratio"])
     before, after = judged
