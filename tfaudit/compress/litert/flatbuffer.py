@@ -1,21 +1,25 @@
 """Inference with a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
+import contextlib
 import re
+import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_range import is_in_other_range, outside
-from tfaudit.compress.model_inputs import Input, Inputs, as_inputs, no_such_output
-from tfaudit.errors import InputError, one_line, require_least
+from tfaudit.compress.litert.operators import main_operators
+from tfaudit.compress.litert.run_state import run_state
+from tfaudit.compress.model_inputs import Input, Inputs, as_inputs, length_of, no_such_output
+from tfaudit.datasets.structure import mapped
+from tfaudit.errors import InputError, Notice, listed, one_line, require_least
 from tfaudit.runtime.captured_output import captured_output
 
-_KINDS = {
-    code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)
-}
+_PLAIN = {"experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES}
+"""Option of an interpreter without delegates."""
+
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 
 
@@ -23,7 +27,9 @@ class Flatbuffer:
     """Inference of a flatbuffer: inputs in, float32 scores `(N, units)` of one output out.
 
     Integer inputs and outputs with a scale are converted with their scale and zero point. Inputs and outputs are named
-    as in the file's signature.
+    as in the file's signature. What the file keeps from one run to the next, such as the state of an LSTM, begins anew
+    with every run. If LiteRT cannot run the file with its default delegate, XNNPACK, it runs without, and a `Notice`
+    says so.
 
     Args:
         content: the bytes of the file.
@@ -34,7 +40,8 @@ class Flatbuffer:
     Attributes:
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
         is_regression: always None, since a file does not show it.
-        batch: its fixed batch size, or None if it can be resized.
+        batch: its fixed batch size, or None if it can be resized; 1 for a file of any batch size that keeps a state,
+            which belongs to one example.
         inputs: its inputs, in the order of their names or, for a file of `quantize`, of the model's inputs.
         outputs: names of its outputs.
 
@@ -53,24 +60,26 @@ class Flatbuffer:
         observed: bool = False,
     ) -> None:
         require_least(1, threads=threads)
+        self._content = bytes(content)
+        self._options: dict[str, Any] = {"num_threads": threads}
+        if observed:
+            self._options = {"experimental_preserve_all_tensors": True, **_PLAIN}
+        self._has_run = False
         try:
-            with captured_output():  # LiteRT prints a message about its delegate to stderr.
-                if observed:
-                    self._interpreter = without_delegates(
-                        bytes(content), experimental_preserve_all_tensors=True
-                    )
-                else:
-                    self._interpreter = Interpreter(
-                        model_content=bytes(content), num_threads=threads
-                    )
-                    self._interpreter.allocate_tensors()
-            self._operators = _operators(bytes(content))
+            self._start()
+            self._state = run_state(self._content)
+            self._keeps_state = self._state.tensors or self._state.variables
+            self._operators = main_operators(self._content)
             self._read(output)
         except InputError:
             raise
         except (ValueError, RuntimeError) as error:  # for example, tensor names that are not UTF-8
             got = f"{len(content)} bytes that LiteRT cannot run ({one_line(error)})"
             raise InputError("model", got, "a TensorFlow Lite flatbuffer") from error
+
+    def _start(self) -> None:
+        """Begin anew. `reset_all_variables` clears the state of fused operators, but no variable that is a resource."""
+        self._interpreter = Interpreter(model_content=self._content, **self._options)
 
     def _read(self, output: str | None) -> None:
         """Read the inputs and outputs of the flatbuffer."""
@@ -92,7 +101,8 @@ class Flatbuffer:
             )
         sides = {name: _sides(detail) for name, detail in self._details.items()}
         self.batch: int | None = next(
-            (shape[0] for shape in sides.values() if shape[0] is not None), None
+            (shape[0] for shape in sides.values() if shape[0] is not None),
+            1 if self._keeps_state else None,
         )
         self.inputs = tuple(
             Input(name, tuple(shape[1:]), _dtype(self._details[name]))
@@ -104,8 +114,37 @@ class Flatbuffer:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
         if self._output is None:
             raise no_such_output("a flatbuffer", None, self.outputs)
+        if self._state.draws:
+            got = f"a flatbuffer that draws random numbers ({listed(self._state.draws)})"
+            expected = (
+                "one that gives an example the same scores each time, converted in inference mode"
+            )
+            raise InputError("model", got, expected)
+        if not self._state.variables:  # which any example of a batch may change
+            try:
+                return self._scores(self._output, images)
+            except CannotRunError:
+                if self.batch or length_of(images) == 1:
+                    raise
+            self.batch = 1  # Some files leave the batch open at their inputs, and fix it inside.
+        return self._one_by_one(self._output, images)
+
+    def _one_by_one(self, output: dict[str, Any], images: Inputs) -> np.ndarray:
+        """Return the scores of examples that run apart from each other: each one fills a batch alone."""
+        size = self.batch or 1
+        parts = [
+            mapped(lambda array, row=row: np.repeat(array[row : row + 1], size, axis=0), images)  # type: ignore[misc]
+            for row in range(length_of(images))
+        ]
+        return np.concatenate([self._scores(output, part)[:1] for part in parts])
+
+    def _scores(self, output: dict[str, Any], images: Inputs) -> np.ndarray:
         self.run(images)
-        return self._dequantized(self._output)
+        scores = self._dequantized(output)
+        if scores.shape[:1] != (count := length_of(images),):
+            got = f"scores of shape {scores.shape} for {count} images"
+            raise CannotRunError("model", got, "(N, classes)")
+        return scores
 
     def all_outputs(self, images: Inputs) -> dict[str, np.ndarray]:
         """Return the scores of every output, by its name."""
@@ -119,15 +158,37 @@ class Flatbuffer:
         Raise an `InputError` if the inputs do not fit, or LiteRT cannot run the network on them.
         """
         arrays = self.arrays(images)
+        if self._keeps_state:
+            self._start()
+        # LiteRT prints a message about its delegate when it first allocates tensors.
+        silent = contextlib.nullcontext() if self._has_run else captured_output()
+        try:
+            with silent:
+                feed(self._interpreter, arrays)
+        except RuntimeError as error:
+            if not self._runs_plain(arrays):
+                count = len(next(iter(arrays.values())))
+                got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
+                raise CannotRunError("model", got, "one that runs") from error
+            text = f"LiteRT cannot run the model with its delegate XNNPACK, and runs it without ({one_line(error)})"
+            warnings.warn(Notice(text), stacklevel=2)
+        self._has_run = True
+        return self._interpreter.invoke
+
+    def _runs_plain(self, arrays: Mapping[int, np.ndarray]) -> bool:
+        """Run the network without delegates from now on, and return whether that helps."""
+        options = self._options
+        if _PLAIN.items() <= options.items():
+            return False
+        self._options = options | _PLAIN
+        self._start()
         try:
             feed(self._interpreter, arrays)
-        except (
-            RuntimeError
-        ) as error:  # LiteRT prepares some operators only once it knows the shapes.
-            count = len(next(iter(arrays.values())))
-            got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
-            raise InputError("model", got, "one that runs") from error
-        return self._interpreter.invoke
+        except RuntimeError:
+            self._options = options
+            self._start()
+            return False
+        return True
 
     def tensor(self, index: int) -> np.ndarray:
         """Return a tensor of the last run of an observed network, by its index."""
@@ -236,77 +297,29 @@ class Flatbuffer:
         )
 
 
-class _Operator(NamedTuple):
-    """Operator of a flatbuffer: its kind, and the indices of its operands and results."""
-
-    kind: str
-    inputs: list[int]
-    outputs: list[int]
-
-
-def kind_of(code: Any) -> str:
-    """Return the name of an operator code, which `ModelT.operatorCodes` lists."""
-    # Codes above 127 do not fit into the older of the two fields, which then holds a placeholder.
-    return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
-
-
-def _operators(content: bytes) -> list[_Operator]:
-    """Return the operators of the main subgraph, as the file has them and before a delegate replaces any."""
-    model = schema.Model.GetRootAs(content, 0)
-    graph = model.Subgraphs(0)
-    codes = [
-        kind_of(schema.OperatorCodeT.InitFromObj(model.OperatorCodes(index)))
-        for index in range(model.OperatorCodesLength())
-    ]
-    return [
-        _Operator(
-            codes[operator.OpcodeIndex()],
-            [operator.Inputs(place) for place in range(operator.InputsLength())],
-            [operator.Outputs(place) for place in range(operator.OutputsLength())],
-        )
-        for operator in map(graph.Operators, range(graph.OperatorsLength()))
-    ]
-
-
-def float_operators(content: bytes) -> list[str]:
-    """Return the kinds of operators whose results are floats, each once."""
-    graph = schema.Model.GetRootAs(content, 0).Subgraphs(0)
-    return sorted(
-        {
-            operator.kind
-            for operator in _operators(content)
-            for result in operator.outputs
-            if graph.Tensors(result).Type() == schema.TensorType.FLOAT32
-        }
-    )
+class CannotRunError(InputError):
+    """LiteRT cannot run a flatbuffer on a batch of this size."""
 
 
 def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
-    """Run a network with allocated tensors on arrays, given by tensor index in the shapes of the tensors.
+    """Run a network on arrays, given by tensor index.
 
-    Raise a `RuntimeError` if LiteRT cannot run it on them.
+    Tensors are allocated for the shapes of the arrays: some networks cannot be run at all on the sides of one that
+    stand in a file for open ones. Raise a `RuntimeError` if LiteRT cannot run it on them.
     """
     shapes = {detail["index"]: tuple(detail["shape"]) for detail in interpreter.get_input_details()}
-    resized = {index: array for index, array in arrays.items() if array.shape != shapes[index]}
-    for index, array in resized.items():
-        interpreter.resize_tensor_input(index, array.shape)
-    if resized:
-        interpreter.allocate_tensors()
+    for index, array in arrays.items():
+        if array.shape != shapes[index]:
+            interpreter.resize_tensor_input(index, array.shape)
+    interpreter.allocate_tensors()
     for index, array in arrays.items():
         interpreter.set_tensor(index, array)
     interpreter.invoke()
 
 
-def without_delegates(content: bytes, **options: Any) -> Interpreter:
-    """Return an interpreter with allocated tensors and without delegates, which hide the tensors between operators."""
-    interpreter = Interpreter(
-        model_content=content,
-        num_threads=1,
-        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-        **options,
-    )
-    interpreter.allocate_tensors()
-    return interpreter
+def without_delegates(content: bytes) -> Interpreter:
+    """Return an interpreter without delegates, which hide the tensors between operators."""
+    return Interpreter(model_content=content, num_threads=1, **_PLAIN)
 
 
 def _position(name: str) -> int:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, kind_of, without_delegates
+from tfaudit.compress.litert.flatbuffer import Flatbuffer, feed, without_delegates
+from tfaudit.compress.litert.operators import kind_of
 from tfaudit.compress.operations import Operation, Operations
 from tfaudit.errors import InputError, one_line
 

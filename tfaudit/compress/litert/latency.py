@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from tfaudit.compress.litert.conversion import as_flatbuffer
-from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.flatbuffer import CannotRunError, Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped
@@ -68,7 +68,7 @@ def latencies(
         A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, for the whole batch),
         `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round, least disturbed by other processes), `ratio`
         (the median over rounds of the ratio to the first model), `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN
-        for a flatbuffer with another fixed batch size.
+        for a flatbuffer that runs on batches of another size only.
 
     Raises:
         InputError: LiteRT cannot run a model, the images do not fit, or a setting is out of range.
@@ -110,7 +110,13 @@ def _ready(
         return None
     if images is None:
         images = {source.name: _drawn(source, draws, batch, content) for source in network.inputs}
-    return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
+    filled = mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images)
+    try:
+        return network.run(filled)
+    except CannotRunError:
+        if batch == 1:
+            raise
+        return None
 
 
 def _drawn(source: Input, draws: Generator, batch: int, content: bytes) -> np.ndarray:

@@ -25,8 +25,9 @@ from tfaudit.compress.keras_model import (
     require_tensorflow,
 )
 from tfaudit.compress.last_layers import kept_layers, last_layers
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, float_operators
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
+from tfaudit.compress.litert.operators import float_operators
 from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
@@ -350,7 +351,17 @@ class Conversions:
             self._compare(dense, kind)
         if sparse:
             _check_sparse(dense, content, kind, self._named(self._some))
+        else:
+            self._run(content, kind)
         return content
+
+    def _run(self, content: bytes, kind: str) -> None:
+        """Run a file as `predict` does; raise a `ConversionError` if LiteRT cannot."""
+        try:
+            Flatbuffer(content).run(self._named(self._some))
+        except InputError as error:
+            text = f"kind {kind!r}: the flatbuffer of {self._forward.model.name!r} does not run: {error.got}"
+            raise ConversionError(text) from error
 
     def calibrated(
         self, layers: Mapping[str, Any], percentile: float = 100.0
@@ -557,7 +568,7 @@ class Conversions:
                 trace.rounded = RoundedWeights(content, self._checked_feeds(), KINDS[kind].bits)
             content = trace.rounded.file({*operators.operands}.difference(*own.values()))
         content = packed_weights(content, kind, own)
-        Flatbuffer(content).all_outputs(self._named(self._some))
+        self._run(content, kind)
         return content
 
     def _compare(self, content: bytes, kind: str) -> None:

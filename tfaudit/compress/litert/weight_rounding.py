@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.litert.flatbuffer import Flatbuffer, kind_of
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.operators import kind_of
 from tfaudit.compress.model_inputs import Inputs
 
 PATCHES = 128
