@@ -1,7 +1,7 @@
 """Bad input: one error, one line, one form."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from types import MappingProxyType
 
@@ -178,6 +178,17 @@ def listed(names: Sequence[object], most: int = 5) -> str:
     return between.join(map(str, names[:most])) + (
         f" and {len(names) - most} more" if len(names) > most else ""
     )
+
+
+def quoted(names: Iterable[object], most: int = 3) -> str:
+    """Return the first names in quotes, long ones cut, and how many more there are.
+
+    Example:
+        >>> quoted(["cat", "dog", "elk", "owl"])
+        "'cat', 'dog', 'elk' and 1 more"
+    """
+    texts = [str(name) for name in names]
+    return listed([repr(text if len(text) <= 60 else f"{text[:60]}…") for text in texts], most)
 
 
 def plural(count: int, noun: str) -> str:

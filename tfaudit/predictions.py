@@ -11,12 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, plural, require, require_one_of
+from tfaudit.errors import InputError, listed, plural, require, require_one_of
 from tfaudit.runtime.names import clean_names, clean_texts
+from tfaudit.stats.class_numbers import class_numbers, distinct_names, numbered_name
 from tfaudit.stats.group_codes import cluster_codes
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
-from tfaudit.stats.ranking import RankedClasses, rank_scores, scores_of_both, stated_kind
+from tfaudit.stats.ranking import (
+    RankedClasses,
+    are_probabilities,
+    rank_scores,
+    scores_of_both,
+    stated_kind,
+)
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import BestClasses, Ties, settle_ties
 
@@ -29,9 +36,9 @@ class Predictions:
     `by_argmax` returns the predictions that `argmax` makes instead.
 
     Args:
-        labels: true class of each example, `(N,)` integers, or one-hot `(N, C)`.
-        ranked: the k best classes of each member, best first, `(K, N, k)` integers; or the result of `tfaudit.predict`,
-            for one model or a list of several.
+        labels: true class of each example, `(N,)` integers, or names if `class_names` are given, or one-hot `(N, C)`.
+        ranked: the k best classes of each member, best first, `(K, N, k)` integers or names; or the result of
+            `tfaudit.predict`, for one model or a list of several.
         probabilities: probabilities of the classes in `ranked`, `(K, N, k)` floats in [0, 1]; or a function that takes
             the position of a member and returns its `(N, k)`, called whenever they are needed, so that they take no
             memory; None by default.
@@ -46,6 +53,7 @@ class Predictions:
             for independent examples.
         ties: predictions whose best score several classes share; row k N + i is member k's for example i. By default
             none, or those in the result of `tfaudit.predict`.
+        read_as: what each column of the files was read as, one line per file; none by default.
 
     Raises:
         InputError: shapes do not match, classes are out of range, a ranking has a class twice, or ids repeat.
@@ -72,6 +80,7 @@ class Predictions:
         parents: Sequence[object] | None = None,
         clusters: ArrayLike | None = None,
         ties: Ties | None = None,
+        read_as: Sequence[str] = (),
     ) -> None:
         stacked = _ranked_members(ranked)
         if stacked:
@@ -79,15 +88,18 @@ class Predictions:
             require(probabilities is None, "probabilities", given, "none beside predictions")
             ranked, probabilities, ties = _stacked(stacked)
         self.ties = Ties.none() if ties is None else ties
-        self.labels = _classes(without_one_hot(np.asarray(labels)), "labels", 1)
-        self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
+        given_names = None if class_names is None else [*map(str, class_names)]
+        labels = class_numbers(without_one_hot(np.asarray(labels)), given_names, "labels")
+        self.labels = _classes(labels, "labels", 1, np.intp)
+        numbers = class_numbers(ranked, given_names, "ranked")  # type: ignore[arg-type]
+        self.ranked = _classes(numbers, "ranked", 3)
         count = len(self.labels)
         _check_ranked(self.ranked, count)
-        classes = max(self.labels.max(), self.ranked.max(), self.ties.classes.max(initial=0)) + 1
-        numbered = map(str, range(classes) if class_names is None else class_names)
-        self.class_names = clean_names(numbered, "class_names")
-        if classes > len(self.class_names):
-            raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
+        best = max(int(self.ranked.max()), int(self.ties.classes.max(initial=0)))
+        largest = max(int(self.labels.max()), best)
+        known = map(str, range(1 + largest)) if given_names is None else given_names
+        self.class_names = clean_names(known, "class_names")
+        _check_numbers(self.labels, best, len(self.class_names))
         self._read = probabilities if callable(probabilities) else None
         self._probabilities = None
         if probabilities is not None and not callable(probabilities):
@@ -97,6 +109,7 @@ class Predictions:
         self.clusters = None if clusters is None else frozen(cluster_codes(clusters, count))
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         self.parents = None if parents is None else tuple(parents)
+        self.read_as = tuple(read_as)
         for argument, names in (("members", self.members), ("parents", self.parents)):
             if names is not None and len(names) != len(self.ranked):
                 expected = f"{len(self.ranked)}, one per member"
@@ -128,10 +141,11 @@ class Predictions:
         """Rank the classes of scores: probabilities, or logits, which are put through softmax; see `rank_scores`.
 
         Args:
-            labels: `(N,)` integers, or one-hot `(N, C)`.
+            labels: `(N,)` integers, or names if those of the classes are known, or one-hot `(N, C)`.
             scores: scores of the classes, `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`. For two
                 classes also the scores of class 1 alone, `(N,)`, `(N, 1)` or `(K, N, 1)`: probabilities if all lie in
-                [0, 1], otherwise logits.
+                [0, 1], logits if they have both signs. A DataFrame, whose columns name the classes: columns that
+                differ by a number, such as `p0` to `p9`, are those of the classes 0 to C-1, in any order.
             k: number of best classes to rank; at most C are stored.
             scores_are: kind of the scores, "probabilities", "logits" or "auto". With "auto", they are probabilities if
                 all lie in [0, 1] and rows sum to 1 within 0.001, and logits if any lies outside [0, 1]; otherwise an
@@ -143,6 +157,9 @@ class Predictions:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
             array([[[1, 0]]])
         """
+        if isinstance(scores, pd.DataFrame) and scores.shape[1] > 1:
+            scores, columns = _in_order(scores, names.get("class_names"))
+            names["class_names"] = columns
         scores = np.asarray(scores)
         probabilities = stated_kind(scores_are)
         scores = scores[..., None] if scores.ndim == 1 else scores
@@ -157,7 +174,8 @@ class Predictions:
             scores, probabilities = scores_of_both(scores[..., 0], probabilities)
         blocks = (member.astype(np.float64) for member in scores)
         ranked = rank_scores(blocks, k=k, probabilities=probabilities)
-        names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
+        if names.get("class_names") is None and distinct_names(labels) is None:
+            names["class_names"] = tuple(map(str, range(scores.shape[2])))
         classes, ranked_probabilities = (
             frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked
         )
@@ -177,12 +195,18 @@ class Predictions:
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
-        """Take only the best class, `(K, N)` or `(N,)` integers.
+        """Take only the best class, `(K, N)` or `(N,)` integers or names.
+
+        If labels and classes are names, `class_names` are by default those that occur, sorted.
 
         Example:
             >>> Predictions.from_top1([0, 1], [0, 0]).accuracy()
             array([0.5])
+            >>> Predictions.from_top1(["cat", "dog"], ["cat", "owl"]).class_names
+            ('cat', 'dog', 'owl')
         """
+        if names.get("class_names") is None:
+            names["class_names"] = distinct_names(labels, classes)
         top1 = np.asarray(classes)
         top1 = top1[None] if top1.ndim == 1 else top1
         if top1.ndim != 2:
@@ -356,6 +380,25 @@ class Predictions:
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
 
 
+def _in_order(
+    scores: pd.DataFrame, class_names: Sequence[str] | None
+) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Return scores in the order of the classes, by the names or the numbers of the columns, and the class names."""
+    columns = [*map(str, scores.columns)]
+    if class_names is not None and {*map(str, class_names)} == {*columns}:
+        return scores.iloc[:, [columns.index(str(name)) for name in class_names]], class_names
+    before, numbers, behind = zip(*map(numbered_name, columns), strict=True)
+    if None in numbers or len({*before}) > 1 or len({*behind}) > 1:
+        return scores, columns if class_names is None else class_names
+    order = np.argsort(numbers)
+    if sorted(numbers) != [*range(len(numbers))]:
+        got = f"columns {listed([columns[i] for i in order])}"
+        raise InputError("scores", got, "numbers from 0, or class_names and an array")
+    return scores.iloc[:, order], [
+        *map(str, sorted(numbers))
+    ] if class_names is None else class_names
+
+
 def _ranked_members(ranked: object) -> list[RankedClasses]:
     """Return a list of members from `RankedClasses` or a list of them; an empty list for anything else."""
     given = ranked if isinstance(ranked, list) else [ranked]
@@ -403,24 +446,39 @@ def _own(values: ArrayLike) -> np.ndarray:
     return frozen(array.copy()) if array.flags.writeable or array.base is not None else array
 
 
-def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
+def _check_numbers(labels: np.ndarray, best: int, known: int) -> None:
+    """Raise an `InputError` if there are more classes in labels and predictions than names."""
+    first, last = int(labels.min()), int(labels.max())
+    if best >= known:
+        raise InputError("class_names", f"{known} names", f"{best + 1} or more")
+    if last >= known:
+        counted = "; subtract 1 from classes that are counted from 1" if first else ""
+        expected = f"0 to {known - 1}, as there are {known} classes{counted}"
+        raise InputError("labels", f"classes {first} to {last}", expected)
+
+
+def _classes(
+    values: ArrayLike, name: str, dimensions: int, dtype: type | None = None
+) -> np.ndarray:
     array = _own(values)
     if array.dtype.kind not in "iu":
-        raise InputError(name, f"values of type {array.dtype}", "integers")
+        expected = "integers, or names of classes" if array.dtype.kind == "O" else "integers"
+        raise InputError(name, f"values of type {array.dtype}", expected)
     if array.ndim != dimensions:
         raise InputError(name, f"shape {array.shape}", plural(dimensions, "dimension"))
     if array.size and array.min() < 0:
         raise InputError(name, f"class {array.min()}", "classes from 0")
-    return array
+    return array if dtype is None or array.dtype == dtype else frozen(array.astype(dtype))
 
 
 def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = _own(values)
     if array.shape != shape:
         raise InputError("probabilities", f"shape {array.shape}", f"{shape}, the shape of ranked")
-    if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
-        raise InputError("probabilities", f"{array.min():g} to {array.max():g}", "values in [0, 1]")
-    return array
+    low, high = array.min(), array.max()
+    if not are_probabilities(low, high):
+        raise InputError("probabilities", f"{low:g} to {high:g}", "values in [0, 1]")
+    return array if low >= 0 and high <= 1 else frozen(array.clip(0, 1))
 
 
 def require_predictions(**named: object) -> None:

@@ -19,7 +19,7 @@ from tfaudit.readers.prediction_files import (
     read_populations,
     read_predictions,
 )
-from tfaudit.readers.sources import read_labels
+from tfaudit.readers.tables import TableFile
 
 NAMES = ["cat", "dog", "élan", "owl, big"]
 MEMBERS, EXAMPLES = 3, 12
@@ -185,7 +185,7 @@ def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
     assert predictions.accuracy() == [1]
     assert predictions.example_ids[3] == "003"
     assert_refused(
-        r"p.csv: got columns file, prediction, expected a column 'name'",
+        r"p.csv: got columns file, prediction, expected one that is called 'name'",
         read_predictions,
         *write(y_csv=rows.assign(name=rows["file"], label=0)),
         [file],
@@ -202,16 +202,16 @@ def test_ids_of_arrays(write, labels, scores):
     require_same(read_predictions(truth, [file]), Predictions.from_scores(labels, scores))
 
 
-def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
+def test_missing_classes_are_refused_unless_the_class_list_has_them(write):
     truth, file = write(
         y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n'
     )
-    assert_refused(
-        r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'",
-        read_predictions,
-        truth,
-        [file],
-    )
+    missing = r"^{}: got '{}', a missing value, in 1 row of column '{}', first in row {}, expected a class in every row"
+    refused = missing.format("y.csv", "NA", "label", 0)
+    assert_refused(refused, read_predictions, truth, [file])
+    (classes,) = write(c_json=json.dumps(["NA", "None", "a, b"]))
+    refused = missing.format("p.csv", "nan", "prediction", 1)
+    assert_refused(refused, read_predictions, truth, [file], classes=classes)
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
     predictions = read_predictions(truth, [file], classes=classes)
     assert (predictions.labels.tolist(), predictions.top1.tolist()) == ([1, 2, 3], [[2, 0, 3]])
@@ -297,8 +297,12 @@ CASES = [
     ),
     ("p.csv: got nan in row 1, class 1", dict(p_csv="x,z\n1,2\n1,\n1,2")),
     (
-        "p.csv: got a CSV conversion error to double: invalid value 'oh'",
+        "p.csv: got 'oh' in row 1 of column 'z', expected numbers in a column of numbers",
         dict(p_csv="x,z\n1,2\n1,oh\n1,2"),
+    ),
+    (
+        "p.csv: got a CSV conversion error to double: invalid value 'oh'",
+        dict(y_csv="label\nx\nz\nx", p_csv="x,z\n1,2\n1,oh\n1,2"),
     ),
     (
         "p.csv: got 1 repeated ids: a, expected distinct",
@@ -359,7 +363,7 @@ CASES = [
         dict(p_npy=np.full((3, 2), 0.5), q_npy=np.ones((3, 3))),
     ),
     (
-        "p.csv: got classes '1', '2', expected names, or the numbers from 0 to 1",
+        "p.csv: got columns '*' numbered 1 to 2 for labels 0 to 1, expected all numbers from 0, or --classes FILE",
         dict(p_csv="1,2\n1,0\n1,0\n1,0"),
     ),
     (
@@ -409,18 +413,17 @@ CASES = [
         dict(p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
     ),
     ("p.csv: got two columns 'x'", dict(p_csv="x,x\n0,1")),
-    ("p.csv: got column 0 without a name", dict(p_csv=",x,z\n0,1,0\n1,1,0")),
     (
-        "p.csv: got columns x, expected a column `prediction`, or scores in a column per",
+        "p.csv: got one column of numbers, 'x', expected a column `prediction`, or scores in a column per class",
         dict(p_csv="x\n0"),
     ),
     (
-        "p.parquet: got text values in column 'z', expected numbers",
+        "p.parquet: got one column of numbers, 'x', expected a column `prediction`, or scores in a column per class",
         dict(p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
     ),
     (
-        "p.csv: got columns 'class', 'Prediction', expected only one of them",
-        dict(p_csv="class,Prediction\n0,1\n"),
+        "p.csv: got columns 'pred', 'Prediction', expected only one of them, stated with --prediction-column",
+        dict(p_csv="pred,Prediction\n0,1\n"),
     ),
     ("y.csv: got columns x, expected a column `label`", dict(y_csv="x\n0", p_npy=Y)),
     ("y.npz: got arrays a, b, expected an array `labels`", dict(y_npz={"a": Y, "b": Y}, p_npy=Y)),
@@ -431,7 +434,10 @@ CASES = [
     ("y.npy: got classes of dtype float64, expected whole numbers", dict(y_npy=Y + 0.5, p_npy=Y)),
     ("p.npy: got float64 (1, 1, 3, 2), expected top-1 classes", dict(p_npy=np.ones((1, 1, 3, 2)))),
     ("p.npy: got scores of dtype bool, expected floats", dict(p_npy=np.ones((3, 2), bool))),
-    ("p.npy: got int8 (3, 2) with numbers below 0", dict(p_npy=np.full((3, 2), -5, "int8"))),
+    (
+        "p.npy: got int8 (3, 2), expected classes from 0 of shape (members, 3), or floats",
+        dict(p_npy=np.full((3, 2), -5, "int8")),
+    ),
     ("p.npy: got percentages: each row sums to 100", dict(p_npy=np.full((3, 2), 50.0))),
     ("p.h5: got an HDF5 file, expected a file .csv, .parquet, .npy, .npz", dict(p_h5="x")),
     ("p.csv: got class 1.5, expected whole numbers", dict(p_csv="pred,file\n0,a\n1.5,b\n0,c")),
@@ -518,22 +524,23 @@ def test_a_small_file_of_very_many_rows_is_refused(tmp_path):
     rows = pa.array(["x"]).take(pa.array(np.zeros(2**22 + 1, np.int32)))
     pq.write_table(pa.table({"prediction": rows}), path, compression="zstd")
     assert_refused(
-        r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ", read_labels, path
+        r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ", TableFile, path
     )
 
 
 def test_one_long_cell_among_many_is_refused(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("label\n" + "1\n" * 600_000 + "x" * 900 + "\n")
-    assert_refused("600,001 cells of up to 900 characters in column 'label'", read_labels, path)
+    refused = "600,001 cells of up to 900 characters in column 'label'"
+    assert_refused(refused, TableFile(path).text, "label")
 
 
 def test_columns_of_any_name(write):
-    (file,) = write(all_csv="image,gold,guess\na,cat,cat\nb,dog,cat\nc,dog,dog\n")
-    names = {"id_name": "image", "label_column": "gold", "prediction_column": "guess"}
+    (file,) = write(all_csv="image,gilt,guest\na,cat,cat\nb,dog,cat\nc,dog,dog\n")
+    names = {"id_name": "image", "label_column": "gilt", "prediction_column": "guest"}
     found = read_predictions(file, [file], **names)
     assert (found.class_names, found.top1.tolist()) == (("cat", "dog"), [[0, 0, 1]])
-    unknown = "all.csv: got columns image, gold, guess, expected one that is called"
+    unknown = "all.csv: got columns image, gilt, guest, expected one that is called"
     for wrong in ({"label_column": "truth"}, {**names, "prediction_column": "answered"}):
         assert_refused(unknown, read_predictions, file, [file], **wrong)
     assert_refused("expected a column `label`, or a column named", read_predictions, file, [file])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import glob
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import Command, app, out
+from tfaudit.cli.console import Command, app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
     Alpha,
@@ -40,6 +40,7 @@ HELP = (
     "A file holds scores (logits or probabilities) or top-1 classes. Arrays (.npy, .npz): floats of shape "
     "(examples, classes) or (members, examples, classes), or integers, (examples,) or (members, examples). Tables "
     "(.csv, .parquet): a column per class, or a column `prediction`; for several members also a column `member`.",
+    "Columns that the options name are nothing else; `tfaudit check FILE` and -v print what each column is read as.",
     "Files are joined by example ids (a column `id`, in .npz an array `ids`): all files have them, or none. Members "
     "are numbered in the natural order of their files: 2 before 10. One model against one is compared image by image.",
 )
@@ -142,7 +143,7 @@ def audit(
     from tfaudit.readers.prediction_files import read_groups
 
     source = files.source(files.labels, classes, scores_are)
-    reference, populations = read_files(source, baseline, compressed)
+    reference, populations = read_files(source, baseline, compressed, verbose=files.verbose)
     columns = read_groups(groups, source) if groups else None
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single or not directory:
@@ -163,6 +164,9 @@ def audit(
             dataset=files.labels.name,
             paired=populations if files.paired else (),
             groups=columns,
+            remarks=[
+                f"Columns of {line}." for line in lines_read_as((reference, *populations.values()))
+            ],
         )
         study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
         show(study_audit, limits, table=not single)
@@ -236,14 +240,29 @@ def _show_summary(
 
 
 def read_files(
-    source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str]
+    source: PredictionFiles,
+    baseline: Sequence[str],
+    compressed: Sequence[str],
+    *,
+    verbose: bool = False,
 ) -> tuple[Predictions, dict[str, Predictions]]:
-    """Return the populations of files of predictions: the baseline, and the compressed ones by name."""
+    """Return the populations of files of predictions: the baseline, and the compressed ones by name.
+
+    `verbose` prints what their columns are read as.
+    """
     from tfaudit.readers.prediction_files import read_populations
 
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
     populations = read_populations(source, files)
+    if verbose:
+        for line in lines_read_as(populations.values()):
+            err.tell(line)
     return populations.pop(""), populations
+
+
+def lines_read_as(populations: Iterable[Predictions]) -> list[str]:
+    """Return what the columns of all files are read as, one line per plan."""
+    return [*dict.fromkeys(line for population in populations for line in population.read_as)]
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:

@@ -101,7 +101,13 @@ def submit(
         raise InputError("source", "none, or several", expected)
     elif predictions.labels is not None:
         source = predictions.source(predictions.labels, images.classes, images.scores_are)
-        pairs = from_files(source, baseline, compressed, paired=predictions.paired)
+        pairs = from_files(
+            source,
+            baseline,
+            compressed,
+            paired=predictions.paired,
+            verbose=predictions.verbose,
+        )
     else:
         pairs = from_models(baseline, compressed, str(data), images)
     names = model, data_name, titles

@@ -1,14 +1,16 @@
-"""`tfaudit check`: find missing and damaged files of a study."""
+"""`tfaudit check`: find missing and damaged files of a study, or say what the columns of a file are read as."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tfaudit.cli.console import app, err, out
-from tfaudit.cli.options import Directory
+from tfaudit.cli.options import ClassNames, Group, PredictionOptions, refuse
 from tfaudit.errors import InputError, plural
 
 if TYPE_CHECKING:
@@ -16,11 +18,27 @@ if TYPE_CHECKING:
 
 
 @app.command()
-def check(directory: Directory) -> None:
+def check(
+    path: Annotated[Path, typer.Argument(help="Directory of a study, or a file of predictions.")],
+    *,
+    files: Annotated[PredictionOptions, Group.of_fields(PredictionOptions, "paired", "verbose")],
+    classes: ClassNames = None,
+) -> None:
     """List what is missing or damaged in a study. Exit code 1 if there is anything; `tfaudit run` makes it again.
 
-    Every file of every member is read and compared with its checksum. Nothing is changed.
+    Every file of every member is read and compared with its checksum. Nothing is changed. Of a file of predictions,
+    print what each column is read as.
     """
+    if path.is_file():
+        from tfaudit.readers.prediction_files import plan_of_file
+
+        out.tell(plan_of_file(path, files.stated, classes, files.labels))
+        return
+    refuse("with a study's directory", **dataclasses.asdict(files), classes=classes)
+    _check_study(path)
+
+
+def _check_study(directory: Path) -> None:
     from tfaudit.store.store import open_store
 
     store = open_store(directory)

@@ -132,7 +132,13 @@ def gate(
         raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
         source = predictions.source(labels, images.classes, images.scores_are)
-        candidates = from_files(source, baseline, compressed, paired=predictions.paired)
+        candidates = from_files(
+            source,
+            baseline,
+            compressed,
+            paired=predictions.paired,
+            verbose=predictions.verbose,
+        )
     else:
         images = dataclasses.replace(images, split=split)
         candidates = from_models(baseline, compressed, str(data), images, slices=slices)

@@ -138,12 +138,17 @@ def _mean_bytes(data: StudyData, key: str, fact: str) -> tuple[float, float]:
 
 
 def from_files(
-    source: PredictionFiles, baseline: Sequence[str], compressed: Sequence[str], *, paired: bool
+    source: PredictionFiles,
+    baseline: Sequence[str],
+    compressed: Sequence[str],
+    *,
+    paired: bool,
+    verbose: bool,
 ) -> dict[str, GatedModel]:
     """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
     from tfaudit.cli.audit import read_files
 
-    reference, populations = read_files(source, baseline, compressed)
+    reference, populations = read_files(source, baseline, compressed, verbose=verbose)
     return {
         name: GatedModel(reference, population, paired=paired)
         for name, population in populations.items()

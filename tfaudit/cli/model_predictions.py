@@ -191,15 +191,15 @@ def _only(images: LabelledImages, path: Path, prepare: Preprocess) -> LabelledIm
     from tfaudit.datasets.fingerprint import CONTENTS, contents
     from tfaudit.readers.sources import open_table
 
-    table = open_table(path).frame()
-    if "example" not in table:
-        got = f"{path} with columns {', '.join(map(str, table.columns))}"
+    table = open_table(path)
+    if "example" not in table.columns:
+        got = f"{path} with columns {', '.join(table.columns)}"
         raise InputError("examples", got, "a column example")
-    ids = [str(name) for name in table["example"]]
+    ids = table.text("example").tolist()
     chosen = images.only(ids, str(path))
-    if CONTENTS not in table:
+    if CONTENTS not in table.columns:
         return chosen
-    known = dict(zip(ids, table[CONTENTS], strict=True))
+    known = dict(zip(ids, table.text(CONTENTS).tolist(), strict=True))
     wanted = [known[name] for name in chosen.example_ids.astype(str)]
 
     def batches(size: int) -> Iterator[Any]:

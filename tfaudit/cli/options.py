@@ -16,6 +16,7 @@ from tfaudit.errors import InputError, require, require_least
 from tfaudit.models.pretrained import PREPROCESSING
 
 if TYPE_CHECKING:
+    from tfaudit.readers.column_plan import StatedColumns
     from tfaudit.readers.prediction_files import PredictionFiles
 
 IMAGES, PREDICTIONS = "Images", "Tables and arrays"
@@ -158,7 +159,10 @@ class PredictionOptions:
     ] = None
     prediction_column: Annotated[
         str | None,
-        _of_predictions("Column, or array, of the predicted classes; by default `prediction`."),
+        _of_predictions(
+            "Column, or array, of the predictions, by default `prediction`; or a pattern such as 'prob_*' that matches "
+            "the columns of scores."
+        ),
     ] = None
     cluster: Annotated[
         str | None,
@@ -173,6 +177,17 @@ class PredictionOptions:
             "--paired",
         ),
     ] = False
+    verbose: Annotated[
+        bool,
+        _of_predictions("Print what each column of the files is read as.", "--verbose", "-v"),
+    ] = False
+
+    @property
+    def stated(self) -> StatedColumns:
+        """The columns that the user names."""
+        from tfaudit.readers.column_plan import StatedColumns
+
+        return StatedColumns(self.id, self.label_column, self.cluster, self.prediction_column)
 
     def source(self, labels: Path, classes: Path | None, scores_are: str) -> PredictionFiles:
         """Return what reads the files."""

@@ -1,37 +1,62 @@
 """Names of classes, and the class numbers that they stand for."""
 
 import collections
+import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, quoted
+from tfaudit.readers.score_columns import KnownClasses
 from tfaudit.readers.sources import Labels, PredictionSource
 from tfaudit.runtime.names import clean_names
 
 
+def listed_classes(path: Path | None) -> KnownClasses:
+    """Return the classes in a class list, a file as for `read_class_names`, or nothing for None.
+
+    Raises:
+        InputError: the list is unusable.
+    """
+    if path is None:
+        return KnownClasses()
+    return KnownClasses(str(path), _checked(read_class_names(path), str(path)), complete=True)
+
+
+def known_classes(in_list: KnownClasses, labels: Labels) -> KnownClasses:
+    """Return what the labels add to a class list: their number, and without a list their names or their range."""
+    examples = len(labels.values)
+    if in_list.complete or not examples:
+        return dataclasses.replace(in_list, examples=examples)
+    where = str(labels.path)
+    if not _are_numbers(labels.values):
+        _require_no_fractions(labels.values, where)
+        return KnownClasses(where, tuple(np.unique(labels.values).tolist()), examples=examples)
+    numbers = _as_floats(labels.values)
+    least, most = int(numbers.min()), int(numbers.max())
+    return KnownClasses(where, least=least, most=most, examples=examples)
+
+
 def class_names(
-    path: Path | None, labels: Labels, sources: Sequence[PredictionSource]
+    known: KnownClasses, labels: Labels, sources: Sequence[PredictionSource]
 ) -> tuple[str, ...] | None:
     """Return the class names, if any: from a list, from columns of scores, or from labels that are text, in this order.
 
     Args:
-        path: a file with a name per line, or a JSON list.
+        known: what a class list and the labels show.
         labels: the true classes.
         sources: all predictions.
 
     Raises:
-        InputError: the list is unusable, or it is unknown which column of scores belongs to which class.
+        InputError: it is unknown which column of scores belongs to which class.
     """
-    if path is not None:
-        return _checked(read_class_names(path), str(path))
+    if known.complete:
+        return known.names
     named = [source for source in sources if _has_names(source)]
-    text = not _are_numbers(labels.values)
-    if text:
-        _require_no_fractions(labels.values, str(labels.path))
+    text = bool(known.names)
     if not named and not text:
         return None
     numbered = [source for source in sources if _are_class_numbers(source)]
@@ -85,22 +110,27 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
         InputError: an unknown name, or a number that is not whole or out of range.
     """
     if values.dtype.kind == "U":
-        known = pd.Index(names or ()).get_indexer(pd.Index(values))
-        if names and (known >= 0).all():
-            return known
+        indices = pd.Index(names or ()).get_indexer(pd.Index(values))
+        if names and (indices >= 0).all():
+            return indices
         if not _are_numbers(values):
             _require_no_fractions(values, where)
-            unknown = _quoted(np.unique(values[known < 0]))  # without names all of them
+            unknown = quoted(np.unique(values[indices < 0]))  # without names all of them
             if not names:
                 raise InputError(where, f"class names {unknown}", "class numbers, or a class list")
-            expected = f"classes such as {_quoted(names)}"
+            expected = f"classes such as {quoted(names)}"
             raise InputError(where, f"unknown classes {unknown}", expected)
-        values = pd.to_numeric(pd.Series(values)).to_numpy().astype(np.int64)
-    if values.min() < 0:
-        raise InputError(where, f"class {values.min()}", "classes from 0")
-    if names and values.max() >= len(names):
-        raise InputError(where, f"class {values.max()}", f"classes 0 to {len(names) - 1}")
-    return values
+        values = pd.to_numeric(pd.Series(values)).to_numpy()
+    values = values.astype(np.int64)
+    first = 1 if names and _first_number(names) == 1 else 0
+    least, most = values.min(), values.max()
+    if least < first:
+        raise InputError(where, f"class {least}", f"classes from {first}")
+    if names and most >= first + len(names):
+        counted = "; subtract 1 from classes that are counted from 1" if least > first == 0 else ""
+        expected = f"classes {first} to {first + len(names) - 1}{counted}"
+        raise InputError(where, f"class {most}", expected)
+    return values - first
 
 
 def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | None:
@@ -114,10 +144,10 @@ def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | 
         return [position[str(i)] for i in range(len(names))] if columns else None
     known = set(names)
     if unknown := [column for column in columns if column not in known]:
-        expected = f"columns of classes such as {_quoted(names)}"
-        raise InputError(source.where, f"columns {_quoted(unknown)}", expected)
+        expected = f"columns of classes such as {quoted(names)}"
+        raise InputError(source.where, f"columns {quoted(unknown)}", expected)
     if missing := [name for name in names if name not in position]:
-        raise InputError(source.where, f"no scores of {_quoted(missing)}", "scores of every class")
+        raise InputError(source.where, f"no scores of {quoted(missing)}", "scores of every class")
     return [position[name] for name in names]
 
 
@@ -144,16 +174,18 @@ def read_class_names(path: Path) -> list[str]:
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
     for name, times in collections.Counter(names).most_common(1):
         if times > 1:
-            raise InputError(where, f"class {_quoted([name])} twice", "different names")
-    if _are_numbers(np.array(names)) and list(names) != [str(i) for i in range(len(names))]:
+            raise InputError(where, f"class {quoted([name])} twice", "different names")
+    if _are_numbers(np.array(names)) and _first_number(names) is None:
         expected = f"names, or the numbers from 0 to {len(names) - 1}"
-        raise InputError(where, f"classes {_quoted(names)}", expected)
+        raise InputError(where, f"classes {quoted(names)}", expected)
     return tuple(names)
 
 
-def _quoted(names: Iterable[str]) -> str:
-    texts = [str(name) for name in names]
-    return listed([repr(text if len(text) <= 60 else f"{text[:60]}…") for text in texts], 3)
+def _first_number(names: Sequence[str]) -> int | None:
+    """Return 0 or 1 if the names are the numbers from there, in their order; None for anything else."""
+    return next(
+        (first for first in (0, 1) if [*names] == [str(first + i) for i in range(len(names))]), None
+    )
 
 
 def _numbered(columns: Sequence[str]) -> bool:

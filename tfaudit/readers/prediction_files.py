@@ -6,31 +6,55 @@ A file of predictions holds scores (logits or probabilities) or top-1 classes, o
 |---|---|---|---|
 | NPY | floats `(N, C)`, `(K, N, C)` | integers or text `(N,)`, `(K, N)` | none |
 | NPZ | the same, named `scores`, `logits` or `probabilities` | named `top1` or `predictions` | `ids` |
-| CSV, Parquet | a column per class, named as the class or 0 to C-1 | column `prediction` | column `example` or `id` |
+| CSV, Parquet | a column per class, with its name or number | column `prediction` | column `example` or `id` |
 
 A table may hold several members, distinguished by a column `member`; if it has a column `prediction`, further columns
-are ignored. Predictions are joined by example id: either every file has ids, or none has and all are of one length.
+are ignored. What each column is read as is the file's `ColumnPlan`, in `Predictions.read_as`. Predictions are joined by
+example id: either every file has ids, or none has and all are of one length. A file's own labels must be the labels.
 """
 
 import dataclasses
+import functools
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, Notice, listed
 from tfaudit.predictions import Predictions
-from tfaudit.readers.classes import class_indices, class_names, column_order
+from tfaudit.readers.classes import (
+    class_indices,
+    class_names,
+    column_order,
+    known_classes,
+    listed_classes,
+)
+from tfaudit.readers.column_plan import (
+    GROUP,
+    ID,
+    LABEL,
+    PREDICTION,
+    ColumnPlan,
+    StatedColumns,
+    columns_of,
+    labels_by_name,
+    plan_groups,
+    plan_predictions,
+)
+from tfaudit.readers.row_order import require_same_labels, require_same_order
+from tfaudit.readers.score_columns import KnownClasses
 from tfaudit.readers.sources import (
     Labels,
     PredictionSource,
-    id_column,
+    open_file,
     open_table,
     read_labels,
     read_sources,
 )
+from tfaudit.readers.tables import TableFile
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 
@@ -57,7 +81,8 @@ def read_predictions(
         scores_are: kind of the scores, "probabilities", "logits", or "auto", as in `Predictions.from_scores`. An NPZ
             array named probabilities, probs or softmax is known to hold probabilities.
         label_column: column, or array, of the labels; by default one with a usual name.
-        prediction_column: column, or array, of the predictions; by default one with a usual name, if any.
+        prediction_column: column, or array, of the predictions, or a pattern such as `prob_*` that matches the columns
+            of scores; by default those with usual names.
         cluster: column, or array, of the file of labels that names the cluster of each example, such as its film;
             `cluster` by default, if there is one. Intervals are then over clusters.
 
@@ -98,9 +123,20 @@ class PredictionFiles:
     prediction_column: str | None = None
     cluster: str | None = None
 
+    @property
+    def stated(self) -> StatedColumns:
+        """The columns that the user names."""
+        return StatedColumns(self.id_name, self.label_column, self.cluster, self.prediction_column)
+
+    @functools.cached_property
+    def in_list(self) -> KnownClasses:
+        """The classes in the class list."""
+        return listed_classes(self.classes)
+
+    @functools.cached_property
     def truth(self) -> Labels:
-        """Return the true classes, with the ids and clusters of the examples."""
-        return read_labels(self.labels, self.id_name, self.label_column, self.cluster)
+        """The true classes, with the ids and clusters of the examples."""
+        return read_labels(self.labels, self.stated, self.in_list.names)
 
 
 def read_populations(
@@ -112,31 +148,59 @@ def read_populations(
     """
     labels = source.labels
     probabilities = stated_kind(source.scores_are)
-    truth = source.truth()
+    truth = source.truth
     if not len(truth.values):
         raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
-    options = (source.id_name, source.prediction_column, probabilities)
+    known = known_classes(source.in_list, truth)
     by_population = {
-        name: [one for path in files for one in read_sources(path, *options)]
+        name: [
+            one for path in files for one in read_sources(path, source.stated, known, probabilities)
+        ]
         for name, files in populations.items()
     }
     sources = [*itertools.chain.from_iterable(by_population.values())]
-    names = class_names(source.classes, truth, sources)
+    for notice in dict.fromkeys(one.plan.notice for one in sources if one.plan.notice):
+        warnings.warn(Notice(notice), stacklevel=3)
+    names = class_names(known, truth, sources)
     true = class_indices(truth.values, names, str(labels))
     top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
     if names is None:
-        known = {str(labels): true, **top1}
-        largest = max(classes.max() for classes in known.values())
+        numbered = {str(labels): true, **top1}
+        largest = max(int(classes.max()) for classes in numbered.values())
         width = next((one.width for one in sources if one.width is not None), 1 + largest)
         names = tuple(map(str, range(width)))
-        for where, numbers in known.items():
+        for where, numbers in numbered.items():
             class_indices(numbers, names, where)  # refuses classes beyond the scores
     return {
         name: _population(truth, true, members, top1, names, k, probabilities)
         for name, members in by_population.items()
     }
+
+
+def plan_of_file(
+    path: Path, stated: StatedColumns, classes: Path | None = None, labels: Path | None = None
+) -> ColumnPlan:
+    """Return what each column, or array, of a file of predictions is read as.
+
+    Args:
+        path: the file.
+        stated: columns, or arrays, that the user names.
+        classes: file of the class names, as in `read_predictions`.
+        labels: file of the true classes; by default the file itself, if it has labels.
+
+    Raises:
+        InputError: as in `read_predictions`.
+    """
+    file = open_file(path)
+    columns = columns_of(file)
+    if stated.label in columns or labels_by_name(columns):
+        labels = labels or path
+    known = listed_classes(classes)
+    if labels is not None:
+        known = known_classes(known, read_labels(labels, stated, known.names))
+    return plan_predictions(file, stated, known)
 
 
 def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
@@ -147,11 +211,21 @@ def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
         source: the true classes and the columns of their files.
 
     Raises:
-        InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
+        InputError: a file that cannot be read, a missing example, ids in only one of the two files, or labels of its
+            own that show another order of rows.
     """
-    truth = source.truth()
-    where = str(source.labels)
-    return read_columns(path, truth.ids, len(truth.values), where, id_name=source.id_name)
+    truth = source.truth
+    table = open_table(path)
+    plan = plan_groups(table, source.stated)
+    if truth.ids is None:
+        require_same_order(truth, plan, table)
+    rows = _table_rows(table, plan, truth.ids, len(truth.values), str(source.labels))
+    names, true = np.unique(truth.values.astype(str), return_inverse=True)
+    for column in (*plan.columns(LABEL), *labels_by_name(plan.columns(GROUP))):
+        own = table.cells(column)[rows]
+        if {*own} == {*names}:
+            require_same_labels(truth, true, plan, own, table, names.tolist())
+    return _groups(table, plan, rows)
 
 
 def read_columns(
@@ -159,15 +233,25 @@ def read_columns(
 ) -> pd.DataFrame:
     """Read the columns of a table in the order of the N `examples` of the file `reference`; otherwise as `read_groups`.
 
-    `ids` are the ids of the examples `(N,)`, or None if the rows are in their order.
+    `ids` are those of the examples, None without any; `id_name` is the column of ids, as for `read_predictions`.
     """
     table = open_table(path)
-    name = id_column(table, id_name)
-    table_ids = None if name is None else table.text(name)
-    frame = table.frame(without=name)
-    counts = (examples, len(frame))
-    rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=counts)
-    return frame.iloc[rows].reset_index(drop=True)
+    plan = plan_groups(table, StatedColumns(id_name))
+    return _groups(table, plan, _table_rows(table, plan, ids, examples, reference))
+
+
+def _table_rows(
+    table: TableFile, plan: ColumnPlan, ids: np.ndarray | None, examples: int, reference: str
+) -> np.ndarray:
+    """Return the row of each example, `(N,)`."""
+    name = plan.column(ID)
+    own = None if name is None else table.text(name)
+    counts = (examples, table.rows)
+    return _matching_rows(ids, own, plan.where, reference=reference, counts=counts)
+
+
+def _groups(table: TableFile, plan: ColumnPlan, rows: np.ndarray) -> pd.DataFrame:
+    return table.frame(plan.columns(GROUP)).iloc[rows].reset_index(drop=True)
 
 
 def _population(
@@ -184,6 +268,7 @@ def _population(
     ranked: list[RankedClasses] = []
     members: list[str | int | None] = []
     for source in sources:
+        _require_same_rows(truth, source)
         if (source.top1 is None) != (sources[0].top1 is None):
             kinds = ("scores", "top-1 classes")[:: 1 if source.top1 is None else -1]
             raise InputError(source.where, kinds[0], f"{kinds[1]}, as in {sources[0].where}")
@@ -196,7 +281,10 @@ def _population(
             if member is not None and member in members:
                 got = f"member {member!r}, as in another file"
                 raise InputError(source.where, got, "each member in one file")
-            ranked.append(classes.take(rows[_member_rows(truth, source, rows, member)]))
+            rows = rows[_member_rows(truth, source, rows, member)]
+            own = None if source.labels is None else source.labels[rows]
+            require_same_labels(truth, true, source.plan, own, source.file, names)
+            ranked.append(classes.take(rows))
             members.append(member)
     return Predictions.from_ranked(
         true,
@@ -205,7 +293,32 @@ def _population(
         example_ids=truth.ids,
         members=None if None in members else members,
         clusters=truth.clusters,
+        read_as=_read_as(truth, sources),
     )
+
+
+def _require_same_rows(truth: Labels, source: PredictionSource) -> None:
+    """Raise an `InputError` if a file's predictions are the labels, or its arrays or columns show other rows."""
+    read = source.plan.column(PREDICTION)
+    if read == truth.plan.column(LABEL) and source.file.path.samefile(truth.path):
+        got = f"{f'column {read!r}' if read else 'the array'}, which holds the labels"
+        raise InputError(source.where, got, "predictions, in another column or another file")
+    for noun, values in (("ids", source.ids), ("labels", source.labels)):
+        if values is not None and len(values) != source.rows:
+            expected = f"{source.rows}, one per example"
+            raise InputError(source.where, f"{len(values)} {noun}", expected)
+    if truth.ids is None and source.ids is None:
+        require_same_order(truth, source.plan, source.file)
+
+
+def _read_as(truth: Labels, sources: Sequence[PredictionSource]) -> list[str]:
+    """Return what files were read as, one line per plan."""
+    paths: dict[str, list[str]] = {}
+    for source in sources:
+        text = f"{source.plan.text} ({source.content})"
+        paths.setdefault(text, []).append(source.plan.where)
+    lines = (f"{listed([*dict.fromkeys(where)], 2)}: {text}" for text, where in paths.items())
+    return [str(truth.plan), *lines]
 
 
 def _ranked(

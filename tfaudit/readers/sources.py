@@ -7,57 +7,61 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
-from tfaudit.errors import InputError, listed
-from tfaudit.readers.tables import TableFile
+from tfaudit.errors import InputError, plural
+from tfaudit.readers.column_plan import (
+    CLUSTER,
+    ID,
+    LABEL,
+    MEMBER,
+    PREDICTION,
+    PROBABILITIES,
+    ColumnPlan,
+    StatedColumns,
+    fractions,
+    names_predictions,
+    plan_labels,
+    plan_predictions,
+)
+from tfaudit.readers.score_columns import KnownClasses
+from tfaudit.readers.tables import MISSING, TableFile
 from tfaudit.runtime.names import clean_names, clean_texts
-from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import scores_of_both
 
-_IDS = ("example", "example_id", "id", "ids", "example_ids")
-_LABELS = ("label", "labels", "target", "targets")
-_TOP1 = (
-    "class",
-    "classes",
-    "pred",
-    "preds",
-    "prediction",
-    "predictions",
-    "predicted",
-    "top1",
-    "answer",
-    "answers",
-)
-_PROBABILITIES = ("probabilities", "probs", "softmax")
-_SCORES = ("scores", "logits", *_PROBABILITIES)
-_ONE_SCORE = ("score", "logit", "probability", *_SCORES)
-_MEMBERS = ("member", "members")
 _BLOCK_VALUES = 2**22
 
 Columns = Sequence[int] | None
 Scores = Callable[[Columns], Iterable[np.ndarray]]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Labels:
     """The true classes."""
 
-    path: Path  # path of the file
+    file: TableFile | ArrayFile
+    plan: ColumnPlan  # what the file's columns are read as
     values: np.ndarray  # classes, (N,) integers, or text as the file has it
     ids: np.ndarray | None  # ids of the examples, (N,) text
     clusters: np.ndarray | None = None  # clusters of the examples, (N,)
 
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return self.file.path
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class PredictionSource:
     """The predictions of one member, or of several members in one table: either `top1` or `scores`."""
 
     where: str  # file and member, as text for errors
     rows: int  # number of rows
+    file: TableFile | ArrayFile
+    plan: ColumnPlan  # what the file's columns are read as
     ids: np.ndarray | None = None  # ids of the examples, (rows,) text
+    labels: np.ndarray | None = None  # the file's own labels, (rows,) as in `Labels`
     members: np.ndarray | None = None  # (rows,) names of the members; None for a single one
     top1: np.ndarray | None = None  # best classes, (rows,) integers, or text as the file has it
     # Class names of the scores' columns; None if the file has none.
@@ -68,91 +72,64 @@ class PredictionSource:
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Scores = lambda order: ()
 
+    @property
+    def content(self) -> str:
+        """What the predictions are, in words."""
+        if self.width is None:
+            return "classes"
+        kind = {True: "probabilities", False: "logits", None: "scores"}[self.probabilities]
+        return f"{kind} of {self.width} classes"
 
-def read_labels(
-    path: Path,
-    id_name: str | None = None,
-    column: str | None = None,
-    cluster: str | None = None,
-) -> Labels:
-    """Read a file of labels, NPY, NPZ, CSV or Parquet; `id_name` is the column of ids in a table, as for `id_column`.
 
-    `column` is the column, or array, of the labels; by default one with a usual name. Arrays may be one-hot. `cluster`
-    is that of the clusters of examples; `cluster` by default, if there is one.
+def read_labels(path: Path, stated: StatedColumns, classes: Sequence[str] = ()) -> Labels:
+    """Read a file of labels, NPY, NPZ, CSV or Parquet; arrays may be one-hot.
+
+    Args:
+        path: the file.
+        stated: columns, or arrays, that the user names.
+        classes: names in a class list, which may be "NA"; otherwise that is a missing label.
 
     Raises:
-        InputError: the file cannot be read, or holds no column or array of labels.
+        InputError: the file cannot be read, holds no column or array of labels, or labels are missing.
     """
-    file = _open(path)
-    cluster = _named(file, cluster) or file.find((CLUSTER,))
-    if isinstance(file, TableFile):
-        column = _named(file, column) or file.find(_LABELS)
-        if column is None:
-            expected = "a column `label`, or a column named with --label-column"
-            raise InputError(str(path), f"columns {listed(file.columns)}", expected)
-        clusters = None if cluster is None else file.text(cluster)
-        return Labels(path, file.text(column), _table_ids(file, id_name), clusters)
-    name = _named(file, column) or file.find(_LABELS) or _only(file)
-    if name is None:
-        raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
-    values = without_one_hot(file.read(name))
-    if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
-        got = f"labels {values.shape} of several classes"
-        raise InputError(str(path), got, "one class per example")
-    if values.ndim != 1:
-        raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
-    clusters = None if cluster is None else file.read(cluster)
-    return Labels(path, _classes(values, str(path)), _array_ids(file), clusters)
+    file = open_file(path)
+    plan = plan_labels(file, stated)
+    values = _labels(file, plan)
+    assert values is not None
+    _require_classes(values, plan, LABEL, classes)
+    return Labels(file, plan, values, _ids(file, plan), _clusters(file, plan))
 
 
 def read_sources(
     path: Path,
-    id_name: str | None = None,
-    column: str | None = None,
+    stated: StatedColumns,
+    known: KnownClasses,
     probabilities: bool | None = None,
 ) -> list[PredictionSource]:
     """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
 
-    `column` is the column, or array, of the predictions. A single score per example is the score of class 1 of two;
-    `probabilities` says whether such scores are probabilities or logits. By default they are probabilities if all lie
-    in [0, 1].
+    A single score per example is the score of class 1 of two; `probabilities` says whether such scores are
+    probabilities or logits. By default their values decide, as in `scores_of_both`.
     """
-    file = _open(path)
+    file = open_file(path)
+    if isinstance(file, TableFile) and not file.rows:
+        raise InputError(str(path), "no rows", "a row per example")
+    plan = plan_predictions(file, stated, known)
+    common = {"file": file, "plan": plan, "ids": _ids(file, plan), "labels": _labels(file, plan)}
     if isinstance(file, TableFile):
-        return [_table_source(file, id_name, _named(file, column), probabilities)]
-    return _array_sources(file, _named(file, column), probabilities)
-
-
-def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
-    """Return the name that a user chose, which must exist; None without a choice, or for an array without a name."""
-    if name is None:
-        return None
-    kind, names = (
-        ("columns", file.columns) if isinstance(file, TableFile) else ("arrays", file.names)
-    )
-    if tuple(names) == ("",):
-        return None
-    if name not in names:
-        raise InputError(str(file.path), f"{kind} {listed(names)}", f"one that is called {name!r}")
-    return name
-
-
-def id_column(table: TableFile, id_name: str | None) -> str | None:
-    """Return the column of ids: `id_name`, which must exist, else `example`, `example_id` or `id`, else None."""
-    if id_name is not None and id_name not in table.columns:
-        got = f"columns {listed(table.columns)}"
-        raise InputError(str(table.path), got, f"a column {id_name!r}")
-    return id_name or table.find(_IDS)
+        return [_table_source(file, plan, known, probabilities, common)]
+    return _array_sources(file, plan, known, probabilities, common)
 
 
 def open_table(path: Path) -> TableFile:
     """Open a table of further columns of the examples, or of raters' answers; refuse all but CSV and Parquet."""
-    return _open(path, (".csv", ".parquet"))  # type: ignore[return-value]
+    return open_file(path, (".csv", ".parquet"))  # type: ignore[return-value]
 
 
-def _open(
+def open_file(
     path: Path, suffixes: Sequence[str] = (".csv", ".parquet", ".npy", ".npz")
 ) -> TableFile | ArrayFile:
+    """Open a table or a file of arrays by its suffix; refuse others."""
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         kind = "an HDF5 file" if suffix in (".h5", ".hdf5") else "a file of unknown type"
@@ -160,108 +137,137 @@ def _open(
     return (TableFile if suffix in (".csv", ".parquet") else ArrayFile)(path)
 
 
-def _table_ids(table: TableFile, id_name: str | None) -> np.ndarray | None:
-    name = id_column(table, id_name)
-    return None if name is None else table.text(name)
-
-
-def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
-    name = arrays.find(_IDS)
-    if not name:
+def _ids(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | None:
+    name = plan.column(ID)
+    if name is None:
         return None
-    ids = arrays.read(name)
+    if isinstance(file, TableFile):
+        return file.text(name)
+    ids = file.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         got = f"ids {ids.dtype} {ids.shape}"
-        raise InputError(str(arrays.path), got, "ids (examples,), integers or text")
-    return clean_texts(ids.astype(str), str(arrays.path))
+        raise InputError(plan.where, got, "ids (examples,), integers or text")
+    return clean_texts(ids.astype(str), plan.where)
 
 
-def _only(arrays: ArrayFile) -> str | None:
-    """Return the name of the only array besides ids; None if there are several."""
-    others = [name for name in arrays.names if name.lower() not in (*_IDS, CLUSTER)]
-    return others[0] if len(others) == 1 else None
+def _clusters(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | None:
+    name = plan.column(CLUSTER)
+    if name is None:
+        return None
+    return file.text(name) if isinstance(file, TableFile) else file.read(name)
+
+
+def _labels(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | None:
+    """Return the labels in a file, None without any."""
+    name = plan.column(LABEL)
+    if name is None:
+        return None
+    if isinstance(file, TableFile):
+        return file.text(name)
+    values = without_one_hot(file.read(name))
+    if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
+        got = f"labels {values.shape} of several classes"
+        raise InputError(plan.where, got, "one class per example")
+    if values.ndim != 1:
+        raise InputError(plan.where, f"labels {values.shape}", "labels (examples,)")
+    return _classes(values, plan.where)
+
+
+def _require_classes(
+    values: np.ndarray, plan: ColumnPlan, role: str, classes: Sequence[str]
+) -> None:
+    """Raise an `InputError` for missing values, which R and pandas write as words, unless a class list has the word."""
+    if values.dtype.kind != "U":
+        return
+    rows = np.flatnonzero(np.isin(values, sorted(MISSING.difference(classes))))
+    if len(rows):
+        word = str(values[rows[0]])
+        place = (
+            f"{plural(len(rows), 'row')} of column {plan.column(role)!r}, first in row {rows[0]}"
+        )
+        got = f"{word!r}, a missing value, in {place}"
+        expected = f"a class in every row; a class list (--classes FILE) that names {word} makes it a class"
+        raise InputError(plan.where, got, expected)
 
 
 def _table_source(
-    table: TableFile, id_name: str | None, column: str | None, probabilities: bool | None
+    table: TableFile,
+    plan: ColumnPlan,
+    known: KnownClasses,
+    probabilities: bool | None,
+    common: dict[str, Any],
 ) -> PredictionSource:
-    path = str(table.path)
     rows = table.rows
-    if not rows:
-        raise InputError(path, "no rows", "a row per example")
-    ids = _table_ids(table, id_name)
-    member = table.find(_MEMBERS)
-    members = None if member is None else table.text(member)
-    if top1 := column or table.find(_TOP1):
-        texts = table.text(top1)
-        # A column found by its name, such as `class`, holds no scores.
-        numbers = _fractions(texts) if column else None
-        if numbers is not None:
-            return _binary_source(path, numbers, ids, probabilities, members)
-        return PredictionSource(path, rows, ids, members, top1=texts)
-    facts = (id_column(table, id_name), member)
-    columns = [name for name in table.columns if name not in facts and name.lower() not in _LABELS]
-    if len(columns) == 1 and columns[0].lower() in _ONE_SCORE:
+    member = plan.column(MEMBER)
+    common["members"] = None if member is None else table.text(member)
+    prediction = plan.column(PREDICTION)
+    if prediction is not None:
+        texts = table.text(prediction)
+        _require_classes(texts, plan, PREDICTION, known.names if known.complete else ())
+        return PredictionSource(plan.where, rows, **common, top1=texts)
+    columns = [*plan.scores]
+    if len(columns) == 1:
         values = np.concatenate(list(table.numbers(columns)))[:, 0]
-        return _binary_source(path, values, ids, probabilities, members)
-    if "" in columns:
-        got = f"column {table.columns.index('')} without a name"
-        expected = "a name for every column; a column of ids is called `example`"
-        raise InputError(path, got, expected)
-    if len(columns) < 2:
-        expected = "a column `prediction`, or scores in a column per class"
-        raise InputError(path, f"columns {listed(table.columns)}", expected)
+        return _binary_source(plan.where, values, probabilities, common)
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
         return table.numbers(columns if order is None else [columns[i] for i in order])
 
-    names = clean_names(columns, path)
+    names = clean_names(plan.scores.values(), plan.where)
     return PredictionSource(
-        path, rows, ids, members, columns=names, width=len(names), scores=scores
+        plan.where, rows, **common, columns=names, width=len(names), scores=scores
     )
 
 
-def _fractions(values: np.ndarray) -> np.ndarray | None:
-    """Return numbers, perhaps stored as text, if at least one is a fraction; None for anything else."""
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
-    return numbers if np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any() else None
-
-
 def _array_sources(
-    arrays: ArrayFile, chosen: str | None, probabilities: bool | None
+    arrays: ArrayFile,
+    plan: ColumnPlan,
+    known: KnownClasses,
+    probabilities: bool | None,
+    common: dict[str, Any],
 ) -> list[PredictionSource]:
-    path = str(arrays.path)
-    name = _name_of_predictions(arrays, chosen)
+    name = plan.column(PREDICTION)
+    assert name is not None
     shape, dtype = arrays.shape_and_dtype(name)
-    ids = _array_ids(arrays)
     if 0 in shape:
-        raise InputError(path, f"an empty array {shape}", "at least one prediction")
-    if dtype.kind == "f" and name.lower() not in _TOP1:
+        raise InputError(plan.where, f"an empty array {shape}", "at least one prediction")
+    one_value = len(shape) > 1 and shape[-1] == 1 and name.lower() != "top1"
+    if dtype.kind == "f" and (one_value or not names_predictions(name)):
         scores = _one_score(arrays, name, shape)
         if scores is not None:
-            rows = _by_member(path, scores, scores.ndim == 1)
-            return [_binary_source(where, row, ids, probabilities) for where, row in rows.items()]
-    if dtype.kind == "i" and len(shape) > 1 and (arrays.read(name) < 0).any():
-        got = f"{dtype} {shape} with numbers below 0"
-        expected = "classes from 0, or floats: scores of a quantized model less its zero point, times its scale"
-        raise InputError(path, got, expected)
+            rows = _by_member(plan.where, scores, scores.ndim == 1)
+            return [
+                _binary_source(where, row, probabilities, common) for where, row in rows.items()
+            ]
+    if dtype.kind in "iu" and len(shape) > 1 and _are_raw_scores(arrays.read(name), known):
+        got = f"{dtype} {shape}"
+        expected = (
+            f"classes from 0 of shape (members, {known.examples}), or floats: scores of a quantized model less its "
+            "zero point, times its scale"
+        )
+        raise InputError(plan.where, got, expected)
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
         expected = f"top-1 classes (examples,) or (members, examples), or {floats}"
-        raise InputError(path, f"{dtype} {shape}", expected)
+        raise InputError(plan.where, f"{dtype} {shape}", expected)
     single = len(shape) == (1 if top1 else 2)
     if not top1:
-        return _score_sources(arrays, name, ids, single)
-    rows = _by_member(path, arrays.read(name), single)
+        return _score_sources(arrays, name, single, common)
+    rows = _by_member(plan.where, arrays.read(name), single)
     return [
-        PredictionSource(where, len(row), ids, top1=_classes(row, where))
+        PredictionSource(where, len(row), **common, top1=_classes(row, where))
         for where, row in rows.items()
     ]
 
 
+def _are_raw_scores(values: np.ndarray, known: KnownClasses) -> bool:
+    """Return whether integers `(N, C)` are scores of a quantized model, not classes `(K, N)`."""
+    return bool((values < 0).any()) or known.examples == len(values) != values.shape[1]
+
+
 def _score_sources(
-    arrays: ArrayFile, name: str, ids: np.ndarray | None, single: bool
+    arrays: ArrayFile, name: str, single: bool, common: dict[str, Any]
 ) -> list[PredictionSource]:
     """Return the scores of one member, or of each; every pass reads them again, so that few are in memory at once."""
     shape, dtype = arrays.shape_and_dtype(name)
@@ -275,9 +281,9 @@ def _score_sources(
         PredictionSource(
             where,
             shape[-2],
-            ids,
+            **common,
             width=shape[-1],
-            probabilities=name.lower() in _PROBABILITIES or None,
+            probabilities=name.lower() in PROBABILITIES or None,
             scores=_blocks(array),
         )
         for where, array in passes.items()
@@ -305,36 +311,24 @@ def _blocks(read: Callable[[], np.ndarray]) -> Scores:
 
 
 def _binary_source(
-    path: str,
-    scores: np.ndarray,
-    ids: np.ndarray | None,
-    probabilities: bool | None,
-    members: np.ndarray | None = None,
+    where: str, scores: np.ndarray, probabilities: bool | None, common: dict[str, Any]
 ) -> PredictionSource:
     """Return the scores of two classes from the scores of class 1."""
-    both, probabilities = scores_of_both(scores, probabilities)
+    try:
+        both, probabilities = scores_of_both(scores, probabilities)
+    except InputError as problem:
+        raise InputError(where, problem.got, problem.expected) from None
     blocks = _blocks(lambda: both)
     return PredictionSource(
-        path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks
+        where, len(scores), **common, width=2, probabilities=probabilities, scores=blocks
     )
-
-
-def _name_of_predictions(arrays: ArrayFile, chosen: str | None) -> str:
-    """Return the name of the array with the predictions: the chosen one, scores, top-1 classes, or the only one."""
-    if chosen is None and arrays.names != ("",):
-        chosen = arrays.find(_SCORES)
-    name = chosen or arrays.find(_TOP1) or _only(arrays)
-    if name is None:
-        expected = "predictions in an array `scores` or `top1`"
-        raise InputError(str(arrays.path), f"arrays {listed(arrays.names)}", expected)
-    return name
 
 
 def _one_score(arrays: ArrayFile, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
     """Return `(N,)` or `(K, N)` scores of one class, the second of two; None for an array of anything else."""
     if len(shape) in (2, 3):
         return arrays.read(name)[..., 0] if shape[-1] == 1 else None
-    return _fractions(arrays.read(name)) if len(shape) == 1 else None
+    return fractions(arrays.read(name)) if len(shape) == 1 else None
 
 
 def _classes(values: np.ndarray, where: str) -> np.ndarray:

@@ -3,11 +3,13 @@
 import collections
 import contextlib
 import csv
+import functools
+import io
+import json
 import re
-import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -29,13 +31,31 @@ _ROWS, _ROWS_PER_BYTE = 2**22, 16
 _TEXT_BYTES = 2**30
 """Most bytes of such an array."""
 
+NUMBERS, WHOLE_NUMBERS, TEXT, FLAGS, BLANK, OTHER = (
+    "numbers",
+    "whole numbers",
+    "text",
+    "true or false",
+    "empty",
+    "values that are neither numbers nor text",
+)
+"""What a column holds."""
+
+MISSING = frozenset({"NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
+"""What R, pandas, NumPy, SQL and spreadsheets write for a missing value."""
+
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_WHITE = b" \t\r\n"
+
 
 class TableFile:
     """A table with a header: CSV (comma-separated, UTF-8) or Parquet.
 
     Attributes:
         path: path of the file.
-        columns: names of the columns.
+        columns: names of the columns; column 2 without a name is "Unnamed: 2", as pandas calls it.
+        index: columns that pandas wrote as the index of a frame: by the metadata of Parquet, or the first column of
+            CSV, if it has no name.
 
     Raises:
         InputError: the file cannot be read, is empty or damaged, or two columns have the same name.
@@ -47,7 +67,9 @@ class TableFile:
         try:
             if path.stat().st_size == 0:
                 raise InputError(str(path), "an empty file", "a table with a header")
-            self.columns = tuple(self._parquet_names() if self._parquet else self._csv_header())
+            self.columns, self.index = (
+                self._parquet_names() if self._parquet else self._csv_header()
+            )
         except OSError as problem:
             got = f"an unreadable file ({problem.strerror or one_line(problem)})"
             raise InputError(str(path), got, "a readable one") from None
@@ -59,15 +81,21 @@ class TableFile:
             if times > 1:
                 raise InputError(str(path), f"two columns {name!r}", "columns with different names")
 
-    def find(self, names: Collection[str]) -> str | None:
-        """Return the name of the column with one of these names, ignoring case; None without one. Refuse several."""
-        matches = [name for name in self.columns if name.lower() in names]
-        if len(matches) > 1:
-            got = f"columns {', '.join(map(repr, matches))}"
-            raise InputError(str(self.path), got, "only one of them")
-        return matches[0] if matches else None
+    @functools.cached_property
+    def kinds(self) -> dict[str, str]:
+        """What each column holds: one of the kinds above. In CSV the first rows decide."""
+        if self._parquet:
+            schema = self._guarded(lambda: pq.read_schema(self.path))
+        else:
+            with self._csv(self.columns) as batches:
+                schema = batches.schema
+        return {name: _kind(schema.field(name).type) for name in self.columns}
 
-    @property
+    def is_numeric(self, column: str) -> bool:
+        """Return whether a column holds numbers."""
+        return self.kinds[column] in (NUMBERS, WHOLE_NUMBERS)
+
+    @functools.cached_property
     def rows(self) -> int:
         """Number of rows."""
         if self._parquet:
@@ -77,10 +105,18 @@ class TableFile:
 
     def text(self, column: str) -> np.ndarray:
         """Return a column `(rows,)` as text, also numbers of a Parquet file; refuse empty cells."""
+        values = self.cells(column)
+        missing = np.flatnonzero(values == "")
+        if len(missing):
+            empty = f"{len(missing)} empty cells in column {column!r}, first in row {missing[0]}"
+            raise InputError(str(self.path), empty, "a value in every row")
+        return values
+
+    def cells(self, column: str) -> np.ndarray:
+        """Return a column `(rows,)` as text; an empty cell is an empty text."""
         if self._parquet:
             stored = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column])
-            kinds = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary)
-            if any(is_kind(stored.type) for is_kind in kinds):
+            if _kind(stored.type) == OTHER:
                 got = f"{stored.type} values in column {column!r}"
                 raise InputError(str(self.path), got, "numbers or text")
             # Offsets beyond a buffer would crash the process.
@@ -89,11 +125,7 @@ class TableFile:
         else:
             with self._csv([column], pa.string()) as batches:
                 values = self._guarded(lambda: batches.read_all()[column].to_pandas()).str.strip()
-        missing = np.flatnonzero(values.isna() | (values.astype(str) == ""))
-        if len(missing):
-            empty = f"{len(missing)} empty cells in column {column!r}, first in row {missing[0]}"
-            raise InputError(str(self.path), empty, "a value in every row")
-        text = values.astype(str)
+        text = values.astype(object).where(values.notna(), "").astype(str)
         longest = int(text.str.len().max()) if len(text) else 0
         if longest > _CELL:
             got = f"a cell of {longest:,} characters in column {column!r}"
@@ -119,50 +151,71 @@ class TableFile:
                     [batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1
                 )
 
-    def frame(self, without: str | None = None) -> pd.DataFrame:
-        """Return all columns, or all but one, in the dtypes that pandas infers."""
-        if self._parquet:
-            stored = self._guarded(lambda: pq.read_table(self.path))
-            self._guarded(lambda: stored.validate(full=True))
-            frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
-        else:
-            frame = self._guarded(self._read_csv)
-        return clean_table(frame.drop(columns=[without] if without else []), str(self.path))
+    def frame(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return some columns, or all: numbers where every cell is one, else text; an empty cell is missing.
 
-    def _read_csv(self) -> pd.DataFrame:
-        return pd.read_csv(
-            self.path,
-            header=0,
-            names=list(self.columns),
-            index_col=False,
-            skipinitialspace=True,
-            low_memory=False,
-            encoding="utf-8-sig",
-        )
+        "None" and "NA" are texts, and "01" is none of the numbers, since these are names of groups; only in a column
+        of numbers "NA" and "NaN" are missing.
+        """
+        columns = self.columns if columns is None else columns
+        if not self._parquet:
+            frame = pd.DataFrame({name: _values(self.cells(name)) for name in columns})
+            return clean_table(frame, str(self.path))
+        stored = self._guarded(lambda: pq.read_table(self.path, columns=list(columns)))
+        self._guarded(lambda: stored.validate(full=True))
+        frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
+        return clean_table(frame, str(self.path))
 
-    def _parquet_names(self) -> list[str]:
+    def _parquet_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         metadata = pq.read_metadata(self.path)
         if metadata.num_rows > max(_ROWS, _ROWS_PER_BYTE * self.path.stat().st_size):
             got = f"{metadata.num_rows:,} rows in {self.path.stat().st_size:,} bytes"
             raise InputError(str(self.path), got, "rows that differ; these would fill the memory")
-        return metadata.schema.to_arrow_schema().names
+        schema = metadata.schema.to_arrow_schema()
+        written = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        index = [name for name in written.get("index_columns", ()) if name in schema.names]
+        return tuple(schema.names), tuple(index)
 
-    def _csv_header(self) -> list[str]:
+    def _csv_header(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         with self.path.open(encoding="utf-8-sig", newline="") as file:
-            return [name.strip() for name in next(csv.reader(file), [])]
+            rows = csv.reader(file)
+            header = [name.strip() for name in next(rows, [])]
+            self._header_lines = rows.line_num
+        columns = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))
+        return columns, columns[:1] if columns[:1] == ("Unnamed: 0",) else ()
 
-    def _csv(self, columns: Sequence[str], kind: pa.DataType) -> pa.csv.CSVStreamingReader:
-        """Return batches of some columns; every row must be as long as the header."""
+    def _csv(
+        self, columns: Sequence[str], kind: pa.DataType | None = None
+    ) -> pa.csv.CSVStreamingReader:
+        """Return batches of some columns, of the types that the first rows show or of one type.
+
+        Every row must be as long as the header. An empty line is a row of empty cells, unless only such lines follow.
+        """
         # With threads, errors do not always name the row.
         names = list(self.columns)
         read = pa.csv.ReadOptions(
-            use_threads=False, block_size=_BLOCK_BYTES, skip_rows=1, column_names=names
+            use_threads=False,
+            block_size=_BLOCK_BYTES,
+            skip_rows=self._header_lines,
+            column_names=names,
         )
-        parse = pa.csv.ParseOptions(newlines_in_values=True)
+        parse = pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
         convert = pa.csv.ConvertOptions(
-            include_columns=list(columns), column_types=dict.fromkeys(columns, kind)
+            include_columns=list(columns),
+            column_types=dict.fromkeys(columns, kind) if kind else None,
         )
-        return self._guarded(lambda: pa.csv.open_csv(self.path, read, parse, convert))
+        return self._guarded(lambda: pa.csv.open_csv(self._rows_alone(), read, parse, convert))
+
+    def _rows_alone(self) -> Path | BinaryIO:
+        """Return the file, or its content without the empty lines at its end."""
+        with self.path.open("rb") as file:
+            file.seek(max(0, self.path.stat().st_size - _BLOCK_BYTES))
+            end = file.read()
+            blank = end[len(end.rstrip(_WHITE)) :]
+            if blank.count(b"\n") + blank.count(b"\r") - blank.count(b"\r\n") < 2:
+                return self.path
+            file.seek(0)
+            return io.BytesIO(file.read().rstrip(_WHITE))
 
     @contextlib.contextmanager
     def _parquet_batches(self, columns: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -173,13 +226,7 @@ class TableFile:
 
     def _guarded(self, read: Any) -> Any:
         try:
-            with warnings.catch_warnings():
-                # Rows longer than the header.
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                return read()
-        except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
-            got = "rows longer or shorter than the header"
-            raise InputError(str(self.path), got, "as many cells in every row") from None
+            return read()
         except pa.ArrowInvalid as problem:
             reason = re.search(r"CSV (?:parse|conversion) error.*", str(problem))
             if reason is None:
@@ -194,3 +241,33 @@ class TableFile:
     def _damaged(self) -> InputError:
         kind = "Parquet" if self._parquet else "CSV in UTF-8"
         return InputError(str(self.path), "a damaged or truncated file", kind)
+
+
+def _kind(kind: pa.DataType) -> str:
+    """Return what a column of an Arrow type holds."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    kinds = {
+        WHOLE_NUMBERS: (types.is_integer,),
+        NUMBERS: (types.is_floating, types.is_decimal),
+        FLAGS: (types.is_boolean,),
+        BLANK: (types.is_null,),
+        OTHER: (types.is_nested, types.is_binary, types.is_large_binary),
+    }
+    return next((name for name, tests in kinds.items() if any(test(kind) for test in tests)), TEXT)
+
+
+def _values(cells: np.ndarray) -> pd.Series:
+    """Return cells of text as numbers if all are, or all but missing ones; a column of 0 and 01 stays text.
+
+    Example:
+        >>> _values(np.array(["1", "2.5", "NA"])).tolist(), _values(np.array(["1", "01", ""])).tolist()
+        ([1.0, 2.5, nan], ['1', '01', nan])
+    """
+    texts = pd.Series(cells, dtype=object).where(cells != "", np.nan)
+    distinct = [*map(str, texts.dropna().unique())]
+    numbers = [text for text in distinct if text not in MISSING]
+    if numbers and all(map(_NUMBER.fullmatch, numbers)):
+        return pd.to_numeric(texts.where(~texts.isin(MISSING), np.nan))
+    return texts

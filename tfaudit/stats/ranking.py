@@ -11,7 +11,10 @@ from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.stats.ties import Ties
 
 TOLERANCE = 0.001
-"""Largest deviation from 1 of the sum of an example's probabilities, in float16 too."""
+"""How far probabilities may lie outside [0, 1], and their sum from 1: rounding, in float16 too."""
+
+_SURELY_LOGIT = -0.1
+"""A score below is no probability, however far it was calibrated or rounded away from one."""
 
 SCORE_KINDS = {"auto": None, "probabilities": True, "logits": False}
 """Kinds of scores, and whether they are probabilities; None means that their values decide."""
@@ -84,17 +87,55 @@ def scores_of_both(
 
     Args:
         scores: numbers of any shape.
-        probabilities: whether scores are probabilities, not logits; by default they are if all lie in [0, 1].
+        probabilities: whether scores are probabilities, not logits. By default they are if all lie in [0, 1] within
+            0.001, and logits if they have both signs.
+
+    Raises:
+        InputError: scores that are not finite, or that may be either, such as percentages.
 
     Example:
-        >>> scores_of_both(np.array([0.75, 0.5])), scores_of_both(np.array([-3.0]))
+        >>> scores_of_both(np.array([0.75, 0.5])), scores_of_both(np.array([-3.0, 2.0]))
         ((array([[0.25, 0.75],
-               [0.5 , 0.5 ]]), True), (array([[ 0., -3.]]), False))
+               [0.5 , 0.5 ]]), True), (array([[ 0., -3.],
+               [ 0.,  2.]]), False))
     """
+    scores = np.asarray(scores, np.result_type(scores, np.float32))
+    if not np.isfinite(scores).all():
+        row = tuple(int(place) for place in np.argwhere(~np.isfinite(scores))[0])
+        raise InputError("scores", f"{scores[row]} in row {row[-1]}", "finite numbers")
+    low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
     if probabilities is None:
-        probabilities = bool((scores >= 0).all() and (scores <= 1).all())
+        probabilities = are_probabilities(low, high)
+        if not probabilities and not (low < _SURELY_LOGIT and high > 0):
+            expected = "numbers in [0, 1], logits of both signs, or scores_are (--scores-are) set"
+            raise InputError("scores", f"one score per example, {low:.4g} to {high:.4g}", expected)
     first = 1 - scores if probabilities else np.zeros_like(scores)
     return np.stack([first, scores], axis=-1), probabilities
+
+
+def are_probabilities(low: float, high: float) -> bool:
+    """Return whether numbers from `low` to `high` lie in [0, 1], within `TOLERANCE`.
+
+    Example:
+        >>> are_probabilities(-1e-16, 1.0000001), are_probabilities(-3, 2)
+        (True, False)
+    """
+    return bool(low >= -TOLERANCE and high <= 1 + TOLERANCE)
+
+
+def sum_to_one(blocks: Iterable[np.ndarray]) -> bool:
+    """Return whether all rows of blocks `(rows, C)` are probabilities that sum to 1, within `TOLERANCE`.
+
+    Example:
+        >>> sum_to_one([np.array([[0.25, 0.75]])]), sum_to_one([np.array([[0.25, 0.75], [0.5, 0.75]])])
+        (True, False)
+    """
+    return all(
+        are_probabilities(block.min(), block.max())
+        and bool((abs(block.sum(1) - 1) <= TOLERANCE).all())
+        for block in blocks
+        if block.size
+    )
 
 
 def rank_scores(
@@ -110,7 +151,7 @@ def rank_scores(
         blocks: blocks of examples, `(rows, C)` numbers each; only one block is in memory at a time.
         k: number of ranks, 5 by default; at most C are returned.
         probabilities: whether scores are probabilities, not logits. By default they are if all lie in [0, 1] and all
-            rows sum to 1 within 0.001, and logits if any lies outside [0, 1].
+            rows sum to 1, within 0.001, and logits if any lies outside [0, 1].
         classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
             equal if all of them are 0. All classes by default.
 
@@ -120,7 +161,7 @@ def rank_scores(
 
     Raises:
         InputError: no examples, a score that is not finite, an unknown class, probabilities outside [0, 1], or scores
-            that may be either: all in [0, 1], but rows do not sum to 1, or percentages.
+            that may be either: all in [0, 1], but rows do not sum to 1; nearly in [0, 1], and rows do; or percentages.
 
     Example:
         >>> ranked = rank_scores([np.array([[0.25, 0.5, 0.25]]), np.array([[0.0, 0.0, 1.0]])], k=2)
@@ -158,7 +199,8 @@ class _Scale:
 
     def __init__(self, stated: bool | None) -> None:
         self._stated, self._in_range = stated, True
-        self._least_sum, self._largest_sum, self._lowest = np.inf, -np.inf, np.inf
+        self._least_sum, self._largest_sum = np.inf, -np.inf
+        self._lowest, self._highest = np.inf, -np.inf
 
     def add(self, scores: np.ndarray, first_row: int) -> None:
         """Look at a block; raise `InputError` if scores are not finite, or not probabilities although stated."""
@@ -167,7 +209,8 @@ class _Scale:
             raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
         low, high = scores.min(), scores.max()
         self._lowest = min(self._lowest, low)
-        self._in_range &= bool(low >= 0 and high <= 1 + TOLERANCE)
+        self._highest = max(self._highest, high)
+        self._in_range &= are_probabilities(low, high)
         if self._stated and not self._in_range:
             raise InputError("scores", f"{low:.4g} to {high:.4g}", "probabilities in [0, 1]")
         sums = scores.sum(1)
@@ -178,15 +221,22 @@ class _Scale:
         """Return whether the scores are probabilities; raise `InputError` if they may be either."""
         if self._stated is not None:
             return self._stated
-        if self._in_range and max(1 - self._least_sum, self._largest_sum - 1) > TOLERANCE:
+        stated = "or scores_are (--scores-are) set to probabilities or logits"
+        sums_to = {total: self._sums_to(total) for total in (1, 100)}
+        if self._in_range and not sums_to[1]:
             got = f"scores in [0, 1] with row sums of {self._least_sum:.4g} to {self._largest_sum:.4g}"
-            expected = "sums of 1, or scores_are (--scores-are) set to probabilities or logits"
-            raise InputError("scores", got, expected)
-        sums = self._least_sum / 100, self._largest_sum / 100
-        if self._lowest >= 0 and np.allclose(sums, 1, rtol=0, atol=TOLERANCE):
+            raise InputError("scores", got, f"sums of 1, {stated}")
+        if sums_to[1] and not self._in_range and self._lowest >= _SURELY_LOGIT:
+            got = f"rows that sum to 1, of scores from {self._lowest:.4g} to {self._highest:.4g}"
+            raise InputError("scores", got, f"scores in [0, 1], {stated}")
+        if self._lowest >= -100 * TOLERANCE and sums_to[100]:
             got = "percentages: each row sums to 100"
             raise InputError("scores", got, "probabilities in [0, 1], the scores divided by 100")
         return self._in_range
+
+    def _sums_to(self, total: int) -> bool:
+        ends = np.array([self._least_sum, self._largest_sum])
+        return bool((abs(ends / total - 1) <= TOLERANCE).all())
 
 
 class _RankedBlock(NamedTuple):

@@ -34,7 +34,7 @@ class Verdict(Result):
     It holds one check per limit that is set; `classes`, the table of `Checks.class_frame`; `alpha`, the level of the
     tests; `examples`, the number of test examples; `members`, their numbers in the baseline and in the compressed
     population; `ties`, the effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader;
-    and `examples_are`, the word for the examples in all texts.
+    `examples_are`, the word for the examples in all texts; and `read_as`, what the columns of files were read as.
     """
 
     checks: tuple[Check, ...]
@@ -45,6 +45,7 @@ class Verdict(Result):
     ties: TieReading
     notes: tuple[str, ...]
     examples_are: str = "images"
+    read_as: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -158,6 +159,7 @@ class Verdict(Result):
             "checks": _records(self.frame()),
             "classes": _records(self.classes),
             "notes": list(self.notes),
+            "read_as": list(self.read_as),
         }
 
     def chart(self) -> Drawing:
@@ -252,7 +254,8 @@ def gate(
         measured = measured.with_corruptions(corrupted, paired=paired)
     if slices is not None:
         measured = measured.with_slices(baseline, compressed, slices, paired=paired)
-    verdict = judge(measured, limits, sizes, needs)
+    lines = dict.fromkeys((*baseline.read_as, *compressed.read_as))
+    verdict = dataclasses.replace(judge(measured, limits, sizes, needs), read_as=tuple(lines))
     if looks == 1:
         return verdict
     return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))
