@@ -8,6 +8,7 @@ from tfaudit.runtime.keras_internals import (
     build_from,
     calls_in,
     calls_of,
+    gives_probabilities,
     has_calls,
     layers_in,
     maker,
@@ -73,6 +74,17 @@ def test_makers_and_readers_of_tensors(model):
     assert len(calls_of(model.get_layer("shared"))) == 2
     public = {name for name in dir(total) if not name.startswith("_")}
     assert public.isdisjoint({"history", "keras_history", "operation", "producer"})
+
+
+def test_softmax_and_sigmoid_of_keras_ops_are_known():
+    source = keras.Input((2,))
+    for function, known in {
+        keras.ops.softmax: True,
+        keras.ops.sigmoid: True,
+        keras.ops.relu: False,
+    }.items():
+        assert gives_probabilities(maker(function(source))) is known
+    assert not hasattr(keras.ops, "Softmax")
 
 
 def test_a_product_with_a_number_is_not_sparse(model):

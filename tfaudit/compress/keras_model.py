@@ -13,7 +13,7 @@ import numpy as np
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
 from tfaudit.errors import InputError, listed, require
 from tfaudit.runtime.backends import on_arrays
-from tfaudit.runtime.keras_internals import layers_in, maker
+from tfaudit.runtime.keras_internals import gives_probabilities, layers_in, maker, making_call
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -328,21 +328,52 @@ def _is_regression(model: keras.Model, output: str | None) -> bool | None:
 
 
 def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool | None:
-    """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it."""
-    # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is not a layer.
-    sequential = isinstance(model, keras.Sequential)
-    last = (model.layers if sequential else getattr(model, "operations", [None]))[-1]
-    names = output_names(model)
-    if len(names) > 1:
-        structure = model.output
-        keyed = isinstance(structure, dict)
-        tensor = structure[output] if keyed else model.outputs[names.index(output)]
-        last = maker(tensor)
-    if isinstance(last, keras.Model):
-        return ends_in_probabilities(last) if len(output_names(last)) <= 1 else None
+    """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it.
+
+    Operations that return values as they are, such as `Reshape` or `Activation("linear")`, do not count.
+
+    >>> layers = [keras.Input((3,)), keras.layers.Dense(1, "sigmoid"), keras.layers.Activation("linear")]
+    >>> ends_in_probabilities(keras.Sequential(layers))
+    True
+    """
+    if output_names(model):
+        structure = getattr(model, "output", None)  # none in a sequential model
+        ends = structure if isinstance(structure, dict) else model.outputs
+        last = _last_operation(chosen_output(model, ends, output))
+    else:
+        last = getattr(model, "layers", [None])[-1] if isinstance(model, keras.Sequential) else None
     activation = getattr(last, "activation", None)
-    known = (keras.activations.softmax, keras.activations.sigmoid)
-    if isinstance(last, keras.layers.Softmax) or activation in known:
+    if activation in (keras.activations.softmax, keras.activations.sigmoid):
+        return True
+    if isinstance(last, keras.layers.Softmax) or gives_probabilities(last):
         return True
     is_linear = isinstance(last, keras.layers.Dense) and activation is keras.activations.linear
     return False if is_linear else None
+
+
+def _last_operation(tensor: Any) -> Any:
+    """Return the last operation before a symbolic tensor that changes values, also inside nested models."""
+    operation, sources, place = making_call(tensor)
+    if isinstance(operation, keras.Model) and output_names(operation):
+        inner = _last_operation(operation.outputs[place])
+        if not isinstance(inner, keras.layers.InputLayer):
+            return inner
+        inputs = [maker(source) for source in operation.inputs]
+        return _last_operation(sources[inputs.index(inner)])
+    unchanged = len(sources) == 1 and _returns_values(operation, sources[0])
+    return _last_operation(sources[0]) if unchanged else operation
+
+
+def _returns_values(operation: Any, source: Any) -> bool:
+    """Return whether an operation returns values as they are, in another shape or precision or not: it is tried."""
+    if getattr(operation, "weights", None):
+        return False
+    shape = [side or 2 for side in source.shape]
+    # Every precision holds these values, and they are not only those of a sigmoid.
+    values = ((np.arange(np.prod(shape)) * 37 % 256 - 128) / 64).reshape(shape)
+    try:
+        returned = operation(keras.ops.convert_to_tensor(values, source.dtype))
+        found = keras.ops.convert_to_numpy(keras.ops.cast(returned, "float32"))
+    except Exception:  # of layers of the user, or for arguments that the call in the model has
+        return False
+    return np.array_equal(found.ravel(), values.ravel())

@@ -27,6 +27,13 @@ def making_call(tensor: Any) -> tuple[Any, list[Any], int]:
     return operation, operation._inbound_nodes[call].input_tensors, place
 
 
+def gives_probabilities(operation: Any) -> bool:
+    """Return whether an operation is `keras.ops.softmax` or `keras.ops.sigmoid`, whose classes are not public."""
+    from keras.src.ops.nn import Sigmoid, Softmax
+
+    return isinstance(operation, Sigmoid | Softmax)
+
+
 def mark_dense(tensor: Any) -> None:
     """Say of a symbolic tensor that it is not sparse, which Keras 3.15 says of every product with a number."""
     tensor._sparse = False

@@ -17,6 +17,7 @@ from scipy.special import expit, softmax
 
 from tests.builders.kinds import INSTALLED
 from tfaudit.compress import keras_model
+from tfaudit.compress.keras_model import ends_in_probabilities
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.errors import InputError
@@ -96,7 +97,6 @@ def ops_softmax():
     [
         lambda: net(layers.Softmax()),
         lambda: net(layers.Activation("softmax")),
-        lambda: net(layers.Softmax(), layers.Reshape((7,))),  # its end does not tell: seen by value
         lambda: keras.Sequential([keras.Input((6, 6, 2)), net(layers.Softmax())]),
         ops_softmax,
     ],
@@ -146,6 +146,31 @@ def test_one_unit_is_two_classes(end):
         np.testing.assert_array_equal(classes[:, 0], logits > 0)
         np.testing.assert_array_equal(classes[:, 1], logits <= 0)
         np.testing.assert_allclose(probabilities[:, 0], expit(np.abs(logits)), rtol=1e-5)
+
+
+def test_what_changes_no_value_does_not_hide_the_end_of_a_model():
+    """keras-team/keras-cv#752 ends models in float32 by a layer without a function of its own."""
+    inner = keras.Sequential([keras.Input((1,)), layers.Reshape((1, 1)), layers.Identity()])
+    float32 = layers.Activation("linear", dtype="float32")
+    cast = layers.Lambda(lambda values: keras.ops.cast(values, "float32"))
+    ends = [inner, layers.Flatten(), layers.Dropout(0.5), float32, cast]
+
+    def ended(*end):
+        source = keras.Input((2,))
+        scores = layers.Dense(1, dtype="mixed_float16")(source)
+        for layer in end:
+            scores = layer(scores)
+        return keras.Model(source, scores)
+
+    for first, expected in (("sigmoid", True), ("linear", False), ("relu", None)):
+        activation = layers.Activation(first, dtype="mixed_float16")
+        assert ends_in_probabilities(ended(activation, *ends)) is expected
+        assert ends_in_probabilities(ended(activation, layers.Rescaling(2.0), *ends)) is None
+    model = ended(layers.Activation("sigmoid"), *ends)
+    for form in forms(model):
+        classes, probabilities = predict(form, IMAGES[:, 0, 0])
+        expected = model.predict(IMAGES[:, 0, 0], verbose=0)[:, 0]
+        np.testing.assert_allclose(probabilities[classes == 1], expected, atol=2e-3)
 
 
 def test_ties_go_to_the_lower_class():

@@ -20,7 +20,7 @@ from tfaudit.runtime.captured_output import captured_output
 _PLAIN = {"experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES}
 """Option of an interpreter without delegates."""
 
-_RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
+_RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE"}
 
 
 class Flatbuffer:
