@@ -295,7 +295,7 @@ CASES = [
         "p.npy, member 0: got inf in row 0, class 0, expected finite numbers",
         dict(p_npy=np.full((2, 3, 2), np.inf)),
     ),
-    ("p.csv: got nan in row 1, class 1", dict(p_csv="x,z\n1,2\n1,\n1,2")),
+    ("p.csv: got nan in row 1, class 1", dict(p_csv="0,1\n1,2\n1,\n1,2")),
     (
         "p.csv: got 'oh' in row 1 of column 'z', expected numbers in a column of numbers",
         dict(p_csv="x,z\n1,2\n1,oh\n1,2"),
@@ -321,7 +321,7 @@ CASES = [
         dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"),
     ),
     (
-        "p.csv: got 1 empty cells in column 'id', first in row 1",
+        "p.csv: got 1 empty cell in column 'id', first in row 1",
         dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
     ),
     ("p.npy: got no example ids, expected ids, as in y.csv", dict(y_csv=YID, p_npy=Y)),
@@ -414,11 +414,11 @@ CASES = [
     ),
     ("p.csv: got two columns 'x'", dict(p_csv="x,x\n0,1")),
     (
-        "p.csv: got one column of numbers, 'x', expected a column `prediction`, or scores in a column per class",
+        "p.csv: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a column per class",
         dict(p_csv="x\n0"),
     ),
     (
-        "p.parquet: got one column of numbers, 'x', expected a column `prediction`, or scores in a column per class",
+        "p.parquet: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a column per class",
         dict(p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
     ),
     (

@@ -13,6 +13,7 @@ from tfaudit.errors import InputError, listed, quoted
 from tfaudit.readers.score_columns import KnownClasses, score_columns
 from tfaudit.readers.tables import TEXT, WHOLE_NUMBERS, TableFile
 from tfaudit.stats.group_codes import CLUSTER as CLUSTER_NAME
+from tfaudit.stats.ranking import are_probabilities
 
 ID, LABEL, CLUSTER, MEMBER = "id", "label", "cluster", "member"
 PREDICTION, SCORE, GROUP = "prediction", "score", "group"
@@ -152,6 +153,10 @@ def plan_labels(file: TableFile | ArrayFile, stated: StatedColumns) -> ColumnPla
     draft.give_usual(LABEL, _LABELS, _ALSO_LABELS)
     if isinstance(file, ArrayFile) and len(draft.rest) == 1 and draft.column(LABEL) is None:
         draft.give(draft.rest, LABEL)
+    if draft.column(LABEL) is None and stated.prediction in draft.names:
+        got = f"{draft.noun} {stated.prediction!r}, stated as the predictions"
+        expected = f"labels; --label-column {stated.prediction} if it holds them in this file"
+        raise InputError(draft.where, got, expected)
     if draft.column(LABEL) is None:
         name = "label" if isinstance(file, TableFile) else "labels"
         expected = f"{draft.article} `{name}`, or {draft.article} named with --label-column"
@@ -208,8 +213,7 @@ def plan_predictions(
     if prediction is None:
         _give_scores(draft, file, draft.rest, known, stated=False)
         return draft.plan()
-    if prediction == name and fractions(file.text(prediction)) is not None:
-        draft.roles[prediction] = Role(SCORE, "1")
+    _settle_fractions(draft, file, prediction, stated=prediction == name)
     draft.give(draft.rest, LEFT_OUT, f"beside {prediction!r}")
     return draft.plan()
 
@@ -233,6 +237,18 @@ def _give_doubtful(draft: "_Draft", numbers: Sequence[str], stated: StatedColumn
     name = doubtful[0]
     got = f"{draft.noun} {name!r}, which may hold labels or predictions"
     raise InputError(draft.where, got, f"--label-column {name} or --prediction-column {name}")
+
+
+def _settle_fractions(draft: "_Draft", table: TableFile, column: str, *, stated: bool) -> None:
+    """Read fractions in the stated column of predictions as scores of class 1; of a usual name, ask."""
+    numbers = fractions(table.text(column))
+    if numbers is None:
+        return
+    if stated:
+        draft.roles[column] = Role(SCORE, "1")
+    elif are_probabilities(numbers.min(), numbers.max()):
+        expected = f"classes, or --prediction-column {column} for the probability of class 1 of two"
+        raise InputError(draft.where, f"fractions in column {column!r}", expected)
 
 
 def _give_scores(

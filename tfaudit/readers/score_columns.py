@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from tfaudit.errors import InputError, quoted
-from tfaudit.readers.tables import NUMBERS, WHOLE_NUMBERS, TableFile
+from tfaudit.readers.tables import TableFile
 from tfaudit.stats.class_numbers import numbered_name
-from tfaudit.stats.ranking import sum_to_one
+from tfaudit.stats.ranking import are_probabilities, sum_to_one
 
 ONE_SCORE = frozenset(
     {"score", "scores", "logit", "logits", "probability", "probabilities", "probs", "softmax"}
@@ -92,7 +92,7 @@ def score_columns(
     if named:
         return _by_name(table, columns, _only_scheme(table, named), known, stated=stated)
     if len(columns) == 1:
-        return _one_score(table, columns[0], stated=stated)
+        return _one_score(table, columns[0], known, stated=stated)
     numbered = _numbered_schemes(columns)
     likely = [scheme for scheme in numbered if stated or scheme.is_of_scores]
     if likely:
@@ -261,25 +261,30 @@ def _settled(
     return ScoreColumns(classes, "named unlike the scores")
 
 
-def _one_score(table: TableFile, column: str, *, stated: bool) -> ScoreColumns:
-    if stated or column.lower() in ONE_SCORE:
+def _one_score(table: TableFile, column: str, known: KnownClasses, *, stated: bool) -> ScoreColumns:
+    if stated or (column.lower() in ONE_SCORE and len(known.names) <= 2 and known.most <= 1):
         return ScoreColumns({column: "1"})
+    got = f"one column of numbers, {column!r}, for {known.labels}"
     expected = (
         "a column `prediction`, or scores in a column per class; --prediction-column states that it holds predictions, "
-        "or scores of class 1"
+        "or the scores of class 1 of two"
     )
-    raise InputError(str(table.path), f"one column of numbers, {column!r}", expected)
+    raise InputError(str(table.path), got, expected)
 
 
 def _require_scores(table: TableFile, columns: Sequence[str], known: KnownClasses) -> None:
-    """Raise an `InputError` unless columns of any names are the scores of classes that labels call by number."""
+    """Raise an `InputError` unless columns of any names are the scores of classes that labels call by number.
+
+    Two columns may be one score and anything else, as may numbers in [0, 1] that do not sum to 1.
+    """
+    if len(columns) <= known.most or sum_to_one(table.numbers(columns)):
+        return  # if they are too few, an error names the labels beyond them
     words = {word for column in columns for word in re.findall("[a-z]+", column.lower())}
-    kinds = {table.kinds[column] for column in columns}
-    is_doubtful = bool(words & _OTHER_WORDS) or {NUMBERS, WHOLE_NUMBERS} <= kinds
-    if len(columns) <= known.most or (len(columns) == known.most + 1 and not is_doubtful):
-        return  # too few scores for the labels: an error names both files
-    if sum_to_one(table.numbers(columns)):
-        return
+    are_alike = len({table.kinds[column] for column in columns}) == 1 and not words & _OTHER_WORDS
+    if len(columns) == known.most + 1 > 2 and are_alike:
+        blocks = table.numbers(columns)
+        if not all(are_probabilities(block.min(), block.max()) for block in blocks):
+            return
     got = f"columns of numbers {quoted(columns)} for {known.labels}"
     expected = (
         "one column of scores per class; --classes FILE names the classes, and other columns are left out; "

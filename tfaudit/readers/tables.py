@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, one_line, plural
 from tfaudit.runtime.names import clean_table, clean_texts
 
 _BLOCK_VALUES = 2**22
@@ -108,7 +108,8 @@ class TableFile:
         values = self.cells(column)
         missing = np.flatnonzero(values == "")
         if len(missing):
-            empty = f"{len(missing)} empty cells in column {column!r}, first in row {missing[0]}"
+            cells = plural(len(missing), "empty cell")
+            empty = f"{cells} in column {column!r}, first in row {missing[0]}"
             raise InputError(str(self.path), empty, "a value in every row")
         return values
 
@@ -181,6 +182,9 @@ class TableFile:
             rows = csv.reader(file)
             header = [name.strip() for name in next(rows, [])]
             self._header_lines = rows.line_num
+        if len(header) == 1 and (separators := {*";\t"}.intersection(header[0])):
+            got = f"columns separated by {min(separators)!r}"
+            raise InputError(str(self.path), got, "columns separated by commas")
         columns = tuple(name or f"Unnamed: {i}" for i, name in enumerate(header))
         return columns, columns[:1] if columns[:1] == ("Unnamed: 0",) else ()
 
