@@ -1,6 +1,7 @@
 """Predictions against scikit-learn and SciPy, with the invariants that every audit leans on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from hypothesis import given
@@ -94,6 +95,16 @@ def test_equal_scores_rank_the_lower_class_first():
         ),
         ({"probabilities": [[[np.nan]]]}, "probabilities: got nan to nan"),
         ({"probabilities": [[0.5]]}, "probabilities: got shape"),
+        ({"probabilities": [[[1.02]]]}, "probabilities: got 1.02 to 1.02, expected values in"),
+        (
+            {"labels": [1], "ranked": [[[0]]], "class_names": ["a"]},
+            "labels: got classes 1 to 1, expected 0 to 0, as there are 1 classes; subtract 1 from classes that are",
+        ),
+        ({"labels": ["cat"]}, "labels: got classes cat, expected class_names, in the order of"),
+        (
+            {"labels": ["cow"], "class_names": ["cat"]},
+            "labels: got classes cow, expected names such as cat",
+        ),
         (
             {"labels": [0, 0], "ranked": [[[0], [0]]], "example_ids": ["x", "x"]},
             "example_ids: got an id twice",
@@ -106,6 +117,42 @@ def test_equal_scores_rank_the_lower_class_first():
 )
 def test_bad_input_is_one_clear_line(arguments, message):
     assert_refused(message, Predictions, **{"labels": [0], "ranked": [[[0]]], **arguments})
+
+
+def test_classes_may_be_called_by_name_wherever_names_are_known(rng):
+    names, labels = np.array(["cat", "dog", "elk"]), np.array([2, 0, 1, 1])
+    top1, scores = np.array([[2, 0, 0, 1], [1, 0, 1, 1]]), rng.normal(size=(4, 3))
+    expected = Predictions.from_top1(labels, top1, class_names=names)
+    for by_name in (
+        Predictions.from_top1(names[labels], names[top1]),
+        Predictions.from_top1(names[labels].astype(object), top1, class_names=names),
+        Predictions(pd.Series(names[labels]), names[top1][..., None], class_names=names),
+    ):
+        assert by_name.class_names == ("cat", "dog", "elk")
+        np.testing.assert_array_equal(by_name.recall(), expected.recall())
+    ranked = Predictions.from_scores(labels, scores, class_names=names)
+    order = [1, 2, 0]
+    numbered = [f"p{i}" for i in order]
+    for frame, truth in (
+        (pd.DataFrame(scores, columns=names), names[labels]),
+        (pd.DataFrame(scores[:, order], columns=numbered), labels),
+    ):
+        np.testing.assert_array_equal(Predictions.from_scores(truth, frame).ranked, ranked.ranked)
+    shuffled = pd.DataFrame(scores[:, order], columns=names[order])
+    again = Predictions.from_scores(names[labels], shuffled, class_names=names)
+    np.testing.assert_array_equal(again.ranked, ranked.ranked)
+    assert_refused(
+        "labels: got classes cat, dog, elk, expected class_names, in the order of the class numbers",
+        Predictions.from_scores,
+        names[labels],
+        scores,
+    )
+    assert_refused(
+        "scores: got columns p1, p2, p3, expected numbers from 0, or class_names and an array",
+        Predictions.from_scores,
+        labels,
+        pd.DataFrame(scores, columns=["p1", "p2", "p3"]),
+    )
 
 
 def test_questions_that_cannot_be_answered():

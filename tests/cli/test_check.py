@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import shutil
 import sqlite3
@@ -34,6 +35,35 @@ def check(tfaudit):
         return code, text.splitlines()
 
     return run
+
+
+@pytest.mark.filterwarnings("default::tfaudit.errors.Notice")
+def test_a_file_of_predictions_says_what_its_columns_are_read_as(tmp_path, tfaudit, refused):
+    """The same lines in `check`, with -v, in the JSON of the gate, and in the study of the audit."""
+    scores = {"image": ["x", "y"], "kind": ["cat", "dog"], "cat": [2.0, -1], "dog": [1.0, 3]}
+    pd.DataFrame(scores).assign(loss=0.1).to_csv("p.csv", index=False)
+    (tmp_path / "c.txt").write_text("cat\ndog\n")
+    names = ("--id", "image", "--label-column", "kind", "--classes", "c.txt")
+    plan = "p.csv: id 'image'; label 'kind'; score of class cat 'cat', dog 'dog'; no score 'loss' (no class of c.txt)"
+    assert tfaudit("check", "p.csv", *names) == (0, f"{plan}\n", "")
+    files = ("--labels", "p.csv", "--baseline", "p.csv", "--compressed", "p.csv", *names)
+    _, _, errors = tfaudit("gate", *files, "-v", "--json", "gate.json")
+    notice = "tfaudit: p.csv: 'loss' left out (no class of c.txt)"
+    labels = "p.csv: id 'image'; label 'kind'; left out 'cat', 'dog', 'loss' (beside the labels)"
+    lines = [labels, f"{plan} (scores of 2 classes)"]
+    assert errors.splitlines() == [notice, *lines]
+    verdict = json.loads((tmp_path / "gate.json").read_text())["verdicts"]["compressed"]
+    assert verdict["read_as"] == lines
+    tfaudit("audit", *files, "--out", "study", "--permutations", 0)
+    assert open_store("study").remarks("test") == tuple(f"Columns of {line}." for line in lines)
+    refused(
+        tfaudit("check", "p.csv"),
+        "p.csv: got columns of numbers 'cat', 'dog', 'loss' for unknown labels",
+    )
+    refused(
+        tfaudit("check", "study", *names),
+        "id: got image, expected no such option with a study's directory",
+    )
 
 
 def whole(store):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.refusals import assert_refused
-from tfaudit import Predictions
+from tfaudit import Predictions, compare
 from tfaudit.readers.prediction_files import (
     PredictionFiles,
     read_columns,
@@ -250,6 +250,81 @@ def test_groups_are_joined_and_may_know_more_examples(write):
     )
 
 
+def test_groups_are_the_texts_that_the_file_has(write):
+    """pandas takes None, NA and null for missing, and 01 for 1; R writes NA for a missing number."""
+    written = {
+        "disability": ["None", "visual", "", "None"],
+        "country": ["NA", "ZA", "NA", "null"],
+        "site": ["01", "1", "1", "2"],
+        "age": ["41.5", "NA", "", "7"],
+    }
+    truth, groups = write(y_csv="label\n0\n1\n1\n0\n", g_csv=pd.DataFrame(written))
+    frame = read_groups(groups, PredictionFiles(labels=truth))
+    read = {name: column.where(column.notna(), None).tolist() for name, column in frame.items()}
+    assert read["disability"] == ["None", "visual", None, "None"]
+    assert (read["country"], read["site"]) == (written["country"], written["site"])
+    assert frame["age"].dtype == float
+    assert frame["age"].isna().tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups", "message"),
+    [
+        (
+            "label\n0\n1\n1\n",
+            "label,site\n1,a\n0,b\n1,c\n",
+            "labels in column 'label' that differ from those of",
+        ),
+        (
+            "file,label\na,0\nb,1\n",
+            "file,site\nb,a\na,b\n",
+            "the values of column 'file' in another order than in",
+        ),
+    ],
+)
+def test_groups_of_other_rows_are_refused(write, labels, groups, message):
+    truth, file = write(y_csv=labels, g_csv=groups)
+    assert_refused(f"g.csv: got {message}", read_groups, file, PredictionFiles(labels=truth))
+
+
+@pytest.mark.parametrize(
+    ("labels", "predictions", "refused"),
+    [
+        ("label\n0\n1\n0\n\n \n\n", "prediction\r\n0\r\n1\r\n0\r\n\r\n", None),
+        (
+            "label\n0\n\n1\n",
+            "prediction\n0\n1\n0\n",
+            "y.csv: got 1 empty cell in column 'label', first in row 1",
+        ),
+        (
+            "label\n0\n1\n0\n",
+            "prediction\n0\n\n1\n",
+            "p.csv: got 1 empty cell in column 'prediction', first in row 1",
+        ),
+        ("label\n0\n1\n0\n", "0,1\n.5,.5\n\n0,1\n", "p.csv: got nan in row 1, class 0"),
+    ],
+)
+def test_empty_lines_are_empty_cells_except_at_the_end(write, labels, predictions, refused):
+    truth, file = write(y_csv=labels, p_csv=predictions)
+    if refused is None:
+        assert read_predictions(truth, [file]).accuracy() == [1]
+    else:
+        assert_refused(refused, read_predictions, truth, [file])
+
+
+@pytest.mark.parametrize(("classes", "dtype"), [(256, "uint8"), (128, "int8"), (256, "uint64")])
+def test_as_many_classes_as_an_integer_can_number(write, classes, dtype):
+    labels = np.arange(2 * classes) % classes
+    wrong = np.where(np.arange(len(labels)) % 5 == 0, (labels + 1) % classes, labels)
+    truth, right, file = (
+        write(**{f"{name}_npy": values.astype(dtype)})[0]
+        for name, values in {"y": labels, "a": labels, "b": wrong}.items()
+    )
+    before, after = (read_predictions(truth, [path]) for path in (right, file))
+    expected = compare(Predictions.from_top1(labels, labels), Predictions.from_top1(labels, wrong))
+    pd.testing.assert_frame_equal(compare(before, after).frame(), expected.frame())
+
+
 def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
     (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
     frame = read_columns(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
@@ -414,11 +489,11 @@ CASES = [
     ),
     ("p.csv: got two columns 'x'", dict(p_csv="x,x\n0,1")),
     (
-        "p.csv: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a column per class",
+        "p.csv: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a",
         dict(p_csv="x\n0"),
     ),
     (
-        "p.parquet: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a column per class",
+        "p.parquet: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a",
         dict(p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
     ),
     (

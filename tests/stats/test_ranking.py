@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfaudit import InputError
-from tfaudit.stats.ranking import rank_scores, stated_kind
+from tfaudit.stats.ranking import rank_scores, scores_of_both, stated_kind
 
 
 @given(
@@ -56,6 +56,39 @@ def test_scores_that_may_be_either_are_not_guessed(blocks):
     np.testing.assert_allclose(np.sort(probabilities[:, 0]), [0.33, 1])
     _, probabilities = rank_scores(blocks, k=1, probabilities=False)
     np.testing.assert_allclose(np.sort(probabilities[:, 0]), [1 / 3, np.e / (2 + np.e)])
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0, 0.4, 1.0000001], True),
+        ([-1e-16, 0.4, 1], True),
+        ([-3, 2], False),
+        ([0.2, 87.5], r"0.2 to 87.5, expected numbers in \[0, 1\], logits of both signs"),
+        ([-2.3, -0.1], "-2.3 to -0.1, expected numbers in"),
+        ([-0.03, 1.02], "-0.03 to 1.02, expected numbers in"),
+        ([0.5, np.inf], "inf in row 1, expected finite numbers"),
+    ],
+)
+def test_one_score_is_a_probability_or_a_logit_or_asked(scores, expected):
+    scores = np.array(scores)
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            scores_of_both(scores)
+        return
+    both, probabilities = scores_of_both(scores)
+    assert probabilities == expected
+    (top,), (two,) = rank_scores([both[1:2]], k=1, probabilities=probabilities)
+    threshold = 0.5 if expected else 0
+    assert top == (scores[1] > threshold)
+    assert two == max(both[1]) if expected else two == scipy.special.softmax(both[1]).max()
+
+
+def test_many_scores_have_the_tolerance_of_one():
+    shares = np.array([[-1e-16, 1 + 1e-16], [0.4, 0.6]])
+    np.testing.assert_array_equal(rank_scores([shares], k=1).probabilities[:, 0], [1, 0.6])
+    with pytest.raises(InputError, match=r"rows that sum to 1, of scores from -0.02 to 1.02"):
+        rank_scores([np.array([[-0.02, 1.02], [0.5, 0.5]])])
 
 
 def test_logits_are_no_probabilities():

@@ -32,7 +32,7 @@ def check(
     if path.is_file():
         from tfaudit.readers.prediction_files import plan_of_file
 
-        out.tell(plan_of_file(path, files.stated, classes, files.labels))
+        out.tell(str(plan_of_file(path, files.stated, classes, files.labels)))
         return
     refuse("with a study's directory", **dataclasses.asdict(files), classes=classes)
     _check_study(path)

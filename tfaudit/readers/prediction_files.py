@@ -221,10 +221,10 @@ def read_groups(path: Path, source: PredictionFiles) -> pd.DataFrame:
         require_same_order(truth, plan, table)
     rows = _table_rows(table, plan, truth.ids, len(truth.values), str(source.labels))
     names, true = np.unique(truth.values.astype(str), return_inverse=True)
-    for column in (*plan.columns(LABEL), *labels_by_name(plan.columns(GROUP))):
-        own = table.cells(column)[rows]
-        if {*own} == {*names}:
-            require_same_labels(truth, true, plan, own, table, names.tolist())
+    columns = (*plan.columns(LABEL), *labels_by_name(plan.columns(GROUP)))
+    own = {column: table.cells(column)[rows] for column in columns}
+    labels = {column: cells for column, cells in own.items() if {*cells} == {*names}}
+    require_same_labels(truth, true, plan, table, labels, names.tolist())
     return _groups(table, plan, rows)
 
 
@@ -282,8 +282,8 @@ def _population(
                 got = f"member {member!r}, as in another file"
                 raise InputError(source.where, got, "each member in one file")
             rows = rows[_member_rows(truth, source, rows, member)]
-            own = None if source.labels is None else source.labels[rows]
-            require_same_labels(truth, true, source.plan, own, source.file, names)
+            own = {name: values[rows] for name, values in source.labels.items()}
+            require_same_labels(truth, true, source.plan, source.file, own, names)
             ranked.append(classes.take(rows))
             members.append(member)
     return Predictions.from_ranked(
@@ -303,7 +303,7 @@ def _require_same_rows(truth: Labels, source: PredictionSource) -> None:
     if read == truth.plan.column(LABEL) and source.file.path.samefile(truth.path):
         got = f"{f'column {read!r}' if read else 'the array'}, which holds the labels"
         raise InputError(source.where, got, "predictions, in another column or another file")
-    for noun, values in (("ids", source.ids), ("labels", source.labels)):
+    for noun, values in {"ids": source.ids, **source.labels}.items():
         if values is not None and len(values) != source.rows:
             expected = f"{source.rows}, one per example"
             raise InputError(source.where, f"{len(values)} {noun}", expected)

@@ -1,6 +1,6 @@
 """Evidence in files that their rows are those of the labels: labels of their own, and columns that both have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError
 from tfaudit.readers.classes import class_indices
-from tfaudit.readers.column_plan import CLUSTER, GROUP, LABEL, LEFT_OUT, NO_SCORE, ColumnPlan
+from tfaudit.readers.column_plan import CLUSTER, GROUP, LEFT_OUT, NO_SCORE, ColumnPlan
 from tfaudit.readers.sources import Labels
 from tfaudit.readers.tables import TEXT, WHOLE_NUMBERS, TableFile
 
@@ -17,8 +17,8 @@ def require_same_labels(
     truth: Labels,
     true: np.ndarray,
     plan: ColumnPlan,
-    own: np.ndarray | None,
     file: TableFile | ArrayFile,
+    own: Mapping[str, np.ndarray],
     names: Sequence[str],
 ) -> None:
     """Raise an `InputError` if a file's own labels contradict the labels.
@@ -29,28 +29,25 @@ def require_same_labels(
         truth: the labels.
         true: their class numbers, `(N,)`.
         plan: plan of the file.
-        own: the file's labels in the order of the examples, `(N,)`; None if it has none.
         file: the file.
+        own: the file's labels in the order of the examples, `(N,)`, by column.
         names: names of the classes.
     """
-    if own is None:
-        return
-    try:
-        wrong = class_indices(own, names, plan.where) != true
-    except InputError:
-        wrong = _is_inconsistent(own, true)
-    if not wrong.any():
-        return
-    row = int(wrong.argmax())
-    got = (
-        f"labels in column {plan.column(LABEL)!r} that differ from those of {truth.path} in {wrong.sum():,} of "
-        f"{len(true):,} rows, first in row {row}: {own[row]} for {names[true[row]]}"
-    )
-    if truth.ids is not None:
-        raise InputError(plan.where, got, f"the labels of {truth.path}")
-    raise InputError(
-        plan.where, got, f"the same order of rows, or {_ids_that_help(truth, plan, file)}"
-    )
+    for column, labels in own.items():
+        try:
+            wrong = class_indices(labels, names, plan.where) != true
+        except InputError:
+            wrong = _is_inconsistent(labels, true)
+        if wrong.any():
+            row = int(wrong.argmax())
+            got = (
+                f"labels in column {column!r} that differ from those of {truth.path} in {wrong.sum():,} of "
+                f"{len(true):,} rows, first in row {row}: {labels[row]} for {names[true[row]]}"
+            )
+            expected = f"the same order of rows, or {_ids_that_help(truth, plan, file)}"
+            if truth.ids is not None:
+                expected = f"the labels of {truth.path}"
+            raise InputError(plan.where, got, expected)
 
 
 def require_same_order(truth: Labels, plan: ColumnPlan, file: TableFile | ArrayFile) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,8 @@ class PredictionSource:
     file: TableFile | ArrayFile
     plan: ColumnPlan  # what the file's columns are read as
     ids: np.ndarray | None = None  # ids of the examples, (rows,) text
-    labels: np.ndarray | None = None  # the file's own labels, (rows,) as in `Labels`
+    # The file's own labels, (rows,) as in `Labels`, by column.
+    labels: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
     members: np.ndarray | None = None  # (rows,) names of the members; None for a single one
     top1: np.ndarray | None = None  # best classes, (rows,) integers, or text as the file has it
     # Class names of the scores' columns; None if the file has none.
@@ -94,8 +95,7 @@ def read_labels(path: Path, stated: StatedColumns, classes: Sequence[str] = ()) 
     """
     file = open_file(path)
     plan = plan_labels(file, stated)
-    values = _labels(file, plan)
-    assert values is not None
+    (values,) = _labels(file, plan).values()
     _require_classes(values, plan, LABEL, classes)
     return Labels(file, plan, values, _ids(file, plan), _clusters(file, plan))
 
@@ -157,11 +157,12 @@ def _clusters(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | Non
     return file.text(name) if isinstance(file, TableFile) else file.read(name)
 
 
-def _labels(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | None:
-    """Return the labels in a file, None without any."""
-    name = plan.column(LABEL)
-    if name is None:
-        return None
+def _labels(file: TableFile | ArrayFile, plan: ColumnPlan) -> dict[str, np.ndarray]:
+    """Return the labels in a file by column."""
+    return {name: _labels_in(file, plan, name) for name in plan.columns(LABEL)}
+
+
+def _labels_in(file: TableFile | ArrayFile, plan: ColumnPlan, name: str) -> np.ndarray:
     if isinstance(file, TableFile):
         return file.text(name)
     values = without_one_hot(file.read(name))
