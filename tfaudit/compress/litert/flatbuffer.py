@@ -36,6 +36,7 @@ class Flatbuffer:
         threads: number of LiteRT threads.
         output: name of the output; ignored if there is only one, whose name converters may have changed.
         observed: whether to keep every tensor of a run for `tensor`; then on one thread and without delegates.
+        falls_back: whether to run a file without delegates if LiteRT cannot run it with them.
 
     Attributes:
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
@@ -58,12 +59,14 @@ class Flatbuffer:
         threads: int = 1,
         output: str | None = None,
         observed: bool = False,
+        falls_back: bool = True,
     ) -> None:
         require_least(1, threads=threads)
         self._content = bytes(content)
         self._options: dict[str, Any] = {"num_threads": threads}
         if observed:
             self._options = {"experimental_preserve_all_tensors": True, **_PLAIN}
+        self._falls_back = falls_back and not observed
         self._has_run = False
         try:
             self._start()
@@ -166,7 +169,7 @@ class Flatbuffer:
             with silent:
                 feed(self._interpreter, arrays)
         except RuntimeError as error:
-            if not self._runs_plain(arrays):
+            if not (self._falls_back and self._runs_plain(arrays)):
                 count = len(next(iter(arrays.values())))
                 got = f"a flatbuffer that LiteRT cannot run on {count} images ({one_line(error)})"
                 raise CannotRunError("model", got, "one that runs") from error
@@ -176,18 +179,17 @@ class Flatbuffer:
         return self._interpreter.invoke
 
     def _runs_plain(self, arrays: Mapping[int, np.ndarray]) -> bool:
-        """Run the network without delegates from now on, and return whether that helps."""
-        options = self._options
-        if _PLAIN.items() <= options.items():
-            return False
-        self._options = options | _PLAIN
+        """Return whether the network runs without delegates; if so, it does from now on."""
+        with_delegates = self._options
+        self._options = with_delegates | _PLAIN
         self._start()
         try:
             feed(self._interpreter, arrays)
         except RuntimeError:
-            self._options = options
+            self._options = with_delegates
             self._start()
             return False
+        self._falls_back = False
         return True
 
     def tensor(self, index: int) -> np.ndarray:

@@ -665,7 +665,7 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
 def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> None:
     reason = f"kind {kind!r}, sparse: LiteRT does not run kernels of this kind stored without their zeros"
     try:
-        scores = Flatbuffer(sparse).all_outputs(images)
+        scores = Flatbuffer(sparse, falls_back=False).all_outputs(images)
     except InputError as error:
         raise ConversionError(
             f"{reason}; leave sparse out, and compress the file with gzip ({error})"
