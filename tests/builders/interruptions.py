@@ -35,33 +35,41 @@ tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 from tfaudit.population.member import MemberMaker
 from tfaudit.store.store import open_store
-print("started", flush=True)
-maker = MemberMaker(open_store(sys.argv[1]))
-maker.prepare(sys.argv[2])
-maker.make(sys.argv[2], 0)
+store = open_store(sys.argv[1])
+maker = MemberMaker(store)
+for key in ("dense", sys.argv[2]):
+    if not store.is_complete(key, 0):
+        maker.prepare(key)
+        maker.make(key, 0)
 """
-"""Program that makes member 0 of a variant; its arguments are a study's directory and the variant."""
+"""Program that makes member 0 of a variant and of the dense one; its arguments are a study's directory and the variant."""
 
 
 def assert_kills_change_nothing(store, whole, key, command):
     """Make a member in two stores, in one of them with `kill -9` at random moments, and compare their bits."""
     rng = np.random.default_rng()
-    planned = kills = int(os.environ.get("TFAUDIT_KILLS", "4"))
-    for variant in ("dense", key):
-        subprocess.run([*command, str(whole.directory), variant], check=True)
-        while not store.is_complete(variant, 0):
-            worker = subprocess.Popen(
-                [*command, str(store.directory), variant], stdout=subprocess.PIPE
-            )
-            worker.stdout.readline()
-            if kills:
-                kills -= 1
-                time.sleep(rng.uniform(1, 8))
-                worker.send_signal(signal.SIGKILL)
-            worker.wait()
-            worker.stdout.close()
+    planned = kills = int(os.environ.get("TFAUDIT_KILLS", "2"))
+    subprocess.run([*command, str(whole.directory), key], check=True)
+    while not store.is_complete(key, 0):
+        worker = subprocess.Popen([*command, str(store.directory), key])
+        if kills:
+            kills -= 1
+            _wait_for_checkpoint(store.directory, worker)
+            time.sleep(rng.uniform(0, 4 / planned))
+            worker.send_signal(signal.SIGKILL)
+        worker.wait()
     print(f"{planned - kills} kills")
     for file in whole.record(key, 0)["files"]:
         if file.endswith((".parquet", ".tflite", ".csv")):
             assert (whole.directory / file).read_bytes() == (store.directory / file).read_bytes()
     assert not list(store.directory.rglob("checkpoint"))
+
+
+def _wait_for_checkpoint(directory, worker):
+    """Wait until a process writes a checkpoint, or ends."""
+    start = time.time()
+    while worker.poll() is None:
+        written = (path.stat().st_mtime for path in directory.rglob("checkpoint"))
+        if max(written, default=0) > start:
+            return
+        time.sleep(0.05)

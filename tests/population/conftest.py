@@ -25,9 +25,15 @@ def cluster():
 
 
 @pytest.fixture(scope="session")
-def trained(made_once):
+def trained(made_once, warm_python):
     """The tiny study with its members, and no condition. Do not write into it."""
-    return open_store(made_once("tiny", lambda directory: run(STUDY, directory, workers=2)))
+
+    def make(directory):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(worker_process, "COMMAND", (*warm_python, *worker_process.COMMAND[1:]))
+            run(STUDY, directory, workers=2)
+
+    return open_store(made_once("tiny", make))
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_interrupted_anywhere_a_training_ends_with_the_same_bits(tmp_path, name,
     one = new_trainer(variant, **settings)
     model, history = uninterrupted(one)
     rng = np.random.default_rng()  # fresh cuts in every run
-    for attempt in range(4):
+    for attempt in range(2):
         path = tmp_path / f"{attempt}"
         cuts = rng.integers(1, 4, 2).tolist()
         again, same = interrupted(one, CheckpointFile(path, "this"), cuts)
@@ -130,44 +130,51 @@ def test_steps_that_were_made_are_not_made_again(tmp_path):
 
 
 FORKS = {
-    "within an epoch": (Pruned(0.7, begin=0.45, frequency=2), {}, 4),
-    "at the end of an epoch": (Pruned(0.7, begin=0.58, frequency=1), {}, 6),
-    "next to the first update": (Pruned(0.7, begin=0.3, end=0.5, frequency=1), {}, 3),
-    "within the first epoch": (Pruned(0.7, begin=0.25, scope="global"), {}, 2),
-    "several steps at once": (
-        Pruned(0.7, begin=0.5, frequency=2),
-        {"steps_per_execution": 3, "epochs": 6},
-        6,
+    "epochs": (
+        {},
+        {
+            4: Pruned(0.7, begin=0.45, frequency=2),  # within an epoch
+            6: Pruned(0.7, begin=0.58, frequency=1),  # at the end of one
+            3: Pruned(0.7, begin=0.3, end=0.5, frequency=1),  # next to the first update
+            2: Pruned(0.7, begin=0.25, scope="global"),  # within the first epoch
+        },
     ),
-    "steps": (Pruned(0.7, begin=0.5), {"epochs": None, "steps": 11, "keep": "last"}, 5),
+    "several steps at once": (
+        {"steps_per_execution": 3, "epochs": 6},
+        {6: Pruned(0.7, begin=0.5, frequency=2)},
+    ),
+    "steps": ({"epochs": None, "steps": 11, "keep": "last"}, {5: Pruned(0.7, begin=0.5)}),
 }
+"""Settings, and variants by the number of steps that they share with the dense member."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORKS)
 def test_a_forked_member_has_the_bits_of_one_trained_to_the_end_from_the_same_seed(tmp_path, name):
-    variant, settings, shared = FORKS[name]
-    settings = {"optimizer": "adam", "augmentation": "crop_flip"} | settings
-    dense, pruned = new_trainer(Dense(), **settings), new_trainer(variant, **settings)
-    assert dense.dense_steps(variant) == pruned.dense_steps(variant) == shared
-    dense.fork_steps = {shared}
+    more, variants = FORKS[name]
+    settings = {"optimizer": "adam", "augmentation": "crop_flip"} | more
+    dense = new_trainer(Dense(), **settings)
+    dense.fork_steps = {*variants}
     file = CheckpointFile(tmp_path / "dense", "this")
     baseline, dense_history = interrupted(dense, file, [3, 4])
-    file.path.write_bytes(dense.forked[shared])
-    model, history = uninterrupted(pruned)
-    forked = pruned.build(9)  # its initial weights are those of the fork
-    made = []
-    counter = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda batch, logs: made.append(batch) if logs else None
-    )
-    pruned.callbacks.append(counter)
-    again = pruned.train(forked, 3, fork=file.load())
-    assert_same_weights(model, forked)
-    assert history[again.columns].tail(2).equals(again.tail(2))
-    common = dense_history.columns
-    assert again[common].head(shared // 3).equals(dense_history.head(shared // 3))
     assert_same_weights(baseline, uninterrupted(new_trainer(Dense(), **settings))[0])
-    assert len(made) < 12
+    for shared, variant in variants.items():
+        pruned = new_trainer(variant, **settings)
+        assert dense.dense_steps(variant) == pruned.dense_steps(variant) == shared
+        file.path.write_bytes(dense.forked[shared])
+        model, history = uninterrupted(pruned)
+        forked = pruned.build(9)  # its initial weights are those of the fork
+        made = []
+        counter = keras.callbacks.LambdaCallback(
+            on_train_batch_end=lambda batch, logs, made=made: made.append(batch) if logs else None
+        )
+        pruned.callbacks.append(counter)
+        again = pruned.train(forked, 3, fork=file.load())
+        assert_same_weights(model, forked)
+        assert history[again.columns].tail(2).equals(again.tail(2))
+        common = dense_history.columns
+        assert again[common].head(shared // 3).equals(dense_history.head(shared // 3))
+        assert len(made) < 12
 
 
 RETRAINED = (
@@ -180,7 +187,7 @@ RETRAINED = (
 
 
 def killed_study(tmp_path, name):
-    training = Training(epochs=40, batch_size=40, validation=0.2, checkpoint_every=0)
+    training = Training(epochs=10, batch_size=20, validation=0.2, checkpoint_every=0)
     study = Study(
         name="kills",
         dataset="digits",

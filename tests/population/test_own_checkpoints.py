@@ -34,19 +34,19 @@ def noisy(input_shape, num_classes):
     return keras.Sequential([keras.Input(input_shape), *layers])
 
 
-def validated(model, train, *, seed, callbacks, epochs=6):
+def validated(model, train, *, seed, callbacks, epochs=6, batch_size=30):
     model.compile(keras.optimizers.Adam(0.05), LOSS, metrics=["accuracy"])
     best = keras.callbacks.EarlyStopping("val_loss", patience=epochs, restore_best_weights=True)
     slower = keras.callbacks.ReduceLROnPlateau("val_loss", patience=1, min_lr=1e-3)
     warmer = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate if epoch else 0.08)
     return model.fit(
-        train.x, train.y, epochs=epochs, batch_size=30, validation_split=0.25, verbose=0,
+        train.x, train.y, epochs=epochs, batch_size=batch_size, validation_split=0.25, verbose=0,
         callbacks=[best, *callbacks, slower, warmer],
     )
 
 
 def lengthy(model, train, *, seed, callbacks):
-    return validated(model, train, seed=seed, callbacks=callbacks, epochs=80)
+    return validated(model, train, seed=seed, callbacks=callbacks, epochs=10, batch_size=10)
 
 
 def any_examples(x, y):
@@ -75,7 +75,7 @@ def generated(model, train, *, seed, callbacks, epochs=6):
 
 
 def lengthy_batches(model, train, *, seed, callbacks):
-    return generated(model, train, seed=seed, callbacks=callbacks, epochs=60)
+    return generated(model, train, seed=seed, callbacks=callbacks, epochs=30)
 
 
 def fresh(model, train, *, seed, callbacks):
@@ -158,7 +158,7 @@ def test_interrupted_anywhere_a_fit_ends_with_the_same_bits(tmp_path, name, vari
     member = OneMember(tmp_path, name, variant)
     model, history = member.train()
     file = CheckpointFile(tmp_path / "checkpoint", "this")
-    cuts = np.random.default_rng().integers(1, 7, 3).tolist()  # fresh ones, of at least 18 batches
+    cuts = np.random.default_rng().integers(1, 9, 2).tolist()  # fresh ones, of at least 18 batches
     for batches in cuts:
         with pytest.raises(PowerCutError):
             member.train(file, [CutAfter(batches)])

@@ -90,8 +90,10 @@ CELLS = (
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's packages
-def test_a_notebook_runs_a_study(tmp_path):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+def test_a_notebook_runs_a_study(tmp_path, warm_python):
+    workers = f"worker_process.COMMAND = (*{warm_python}, *worker_process.COMMAND[1:])"
+    cells = (*CELLS[:2], f"from tfaudit.population import worker_process\n{workers}\n{CELLS[2]}")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     client = nbclient.NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}
     )
