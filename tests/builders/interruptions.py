@@ -42,7 +42,7 @@ for key in ("dense", sys.argv[2]):
         maker.prepare(key)
         maker.make(key, 0)
 """
-"""Program that makes member 0 of a variant and of the dense one; its arguments are a study's directory and the variant."""
+"""Program that makes a dense member and one of a variant; its arguments are a study's directory and the variant."""
 
 
 def assert_kills_change_nothing(store, whole, key, command):

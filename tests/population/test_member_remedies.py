@@ -44,14 +44,14 @@ def content(store, key, file, member=0):
 def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_path):
     gap = ExcessGapRemedy(every=2, rate=1.0, epsilon=0.0, examples=20)
     one = study(DistillationRemedy(weight=2.0), (DistillationRemedy(), gap))
-    dense, plain, *others = (variant.key for variant in one.all_variants)
+    _, plain, *others = (variant.key for variant in one.all_variants)
     store, _ = make_members(tmp_path / "all", one, members=(0, 1))
     assert "excess_gap" in outcome(store, others[-1], 1)[0]
     sparsity = store.record(plain, 1)["sparsity"]
     for key in others:
         assert store.record(key, 1)["sparsity"] == pytest.approx(sparsity)
         assert outcome(store, key, 1) != outcome(store, plain, 1)
-    alone, _ = make_members(tmp_path / "alone", one, (dense, others[-1]), (1,))
+    alone, _ = make_members(tmp_path / "alone", one, (others[-1],), (1,), parents=store)
     assert outcome(alone, others[-1], 1) == outcome(store, others[-1], 1)
 
 
@@ -80,7 +80,7 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
     assert len(outcome(store, aware, 1)[0].splitlines()) == 3  # a heading and two epochs
     files = [content(store, key, "model.tflite", 1) for key in (control, aware)]
     assert files[0] != files[1]
-    alone, _ = make_members(tmp_path / "alone", one, ("dense", aware), (1,))
+    alone, _ = make_members(tmp_path / "alone", one, (aware,), (1,), parents=store)
     assert outcome(alone, aware, 1) == outcome(store, aware, 1)
 
 

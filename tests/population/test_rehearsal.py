@@ -10,6 +10,7 @@ from tests.builders.tiny_studies import STUDY, write_recipe
 from tfaudit import Pruned, Quantized, Training
 from tfaudit.cli import app
 from tfaudit.cli.console import out
+from tfaudit.population import rehearsal
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.rehearsal import Rehearsal
@@ -30,6 +31,7 @@ def test_every_phase_is_rehearsed_and_the_hours_are_those_of_its_step(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(out, "width", 250)
+    monkeypatch.setattr(rehearsal, "INPUT_SECONDS", 0.2)
     study = dataclasses.replace(STUDY, corruptions=("fog",), severities=(1,))
     rehearse(write_recipe(tmp_path, study), "--dollars-per-hour", 1e9)
     printed = capsys.readouterr().out
