@@ -15,7 +15,7 @@ import streamlit as st
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.controls import WHO_PAYS
-from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page
+from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page, show_alert
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import set_noun, with_noun
@@ -239,6 +239,9 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         st.title(title, help=with_noun(definition) if page.answers_first else None)
         if definition and not page.answers_first:
             st.caption(with_noun(definition))
+        if path != "overview":  # which says them in the verdict
+            for doubt in study_audit.doubts:
+                show_alert(str(doubt))
         if path != "overview" and (missing := study_audit.missing_results()):
             st.warning("  \n".join(map(escape, missing)))  # a link may open this page first
         module = importlib.import_module(

@@ -136,7 +136,7 @@ def test_tests_stand_in_the_rooms_of_what_they_test():
     } <= rooms
 
 
-SHARED = {"classes", "comparison", "declaration", "result", "ties"}
+SHARED = {"classes", "comparison", "declaration", "doubts", "result", "ties"}
 """What every audit may import of the others' room."""
 
 COMPOSED = {

@@ -1,7 +1,5 @@
 """Class impact against SciPy, statsmodels and hand counts; its invariances; its degenerate cases; its calibration."""
 
-from itertools import permutations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +9,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from tests.builders.populations import population
-from tfaudit.audits.classes.classes import class_impact, class_order_notes
-from tfaudit.audits.gate.gate import gate
-from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -339,26 +335,3 @@ def test_a_strange_margin_is_refused():
     strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
     with pytest.raises(InputError, match="paired: got members made from"):
         class_impact(BEFORE, strangers, paired=True)
-
-
-def test_an_order_of_classes_that_does_not_fit_is_told_with_the_one_that_does():
-    names = ["circle", "cross", "diamond", "square"]
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 4, 400)
-    right = np.where(rng.random(400) < 0.8, labels, rng.integers(0, 4, 400))
-    outputs = np.array([0, 3, 1, 2])  # class of each output
-
-    def notes(predicted, count=400):
-        told = Predictions.from_top1(labels[:count], predicted[:count], class_names=names)
-        return class_order_notes(told)
-
-    shifted = np.argsort(outputs)[right]
-    shares = [(np.array(order)[shifted] == labels).mean() for order in permutations(range(4))]
-    (note,) = notes(shifted)
-    assert f"right on {100 * (shifted == labels).mean():.1f} %" in note
-    assert (
-        f"on {100 * max(shares):.1f} % if its outputs were circle, square, cross, diamond" in note
-    )
-    assert notes(right) == notes(rng.integers(0, 4, 400)) == notes(shifted, count=39) == []
-    before = Predictions.from_top1(labels, shifted, class_names=names)
-    assert note in gate(before, before, Limits()).notes

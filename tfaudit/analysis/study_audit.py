@@ -19,6 +19,7 @@ from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.chance.chance import Chance
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, p_of_others
 from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.doubts import Doubt
 from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
@@ -193,6 +194,15 @@ class StudyAudit:
             file="verdict",
         )
         return dataclasses.replace(verdict, missing=tuple(self.missing_results()))
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What forbids a verdict on some variant, each once."""
+        applies = AUDITS["measurements"].applies
+        keys = [key for key in self.data.compressed_keys if applies(self.data, key)]
+        noun = self.data.examples_are
+        doubts = (doubt for key in keys for doubt in self.measurements(key).doubts)
+        return tuple(dict.fromkeys(doubt.about(noun) for doubt in doubts))
 
     def measurements(self, key: str) -> Measurements:
         """Return the measurements of a gate on a variant; an error if one model is compared with several."""

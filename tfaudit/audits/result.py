@@ -68,8 +68,11 @@ def html_of(result: Any) -> str:
     table = frame.head(ROWS).to_html(
         index=False, border=0, float_format=lambda value: f"{value:.4g}"
     )
-    notes = "".join(f"<p>{html.escape(str(note))}</p>" for note in getattr(result, "notes", ()))
-    return f"<p><b>{type(result).__name__}</b>{more}</p>{table}{notes}"
+    notes, doubts = (
+        "".join(f"<p>{html.escape(str(line))}</p>" for line in getattr(result, name, ()))
+        for name in ("notes", "doubts")
+    )
+    return f"{doubts}<p><b>{type(result).__name__}</b>{more}</p>{table}{notes}"
 
 
 class Result:

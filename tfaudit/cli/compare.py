@@ -38,9 +38,8 @@ def compare(
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
-    from tfaudit.audits.classes.classes import class_order_notes, corrected_together
-    from tfaudit.audits.gate.checks import not_above_chance
-    from tfaudit.audits.gate.measurements import accuracy_by_chance
+    from tfaudit.audits.classes.classes import corrected_together
+    from tfaudit.audits.doubts import not_above_chance
     from tfaudit.audits.model_pair.model_pair import compare as compare_pair
     from tfaudit.cli.model_predictions import predict_models
     from tfaudit.outlets.pair_tables import pair_tables
@@ -55,12 +54,13 @@ def compare(
     }
     twins = {name: pairs.pop(name) for name in list(pairs)[len(compressed) :]}
     pairs = corrected_together(pairs)
-    for title, predictions in {"The baseline": models.baseline, **models.compressed}.items():
-        chance = accuracy_by_chance(predictions, alpha, predictions.clusters)
-        if broken := not_above_chance(float(predictions.accuracy()[0]), chance, title):
-            out.print(f"{broken} Nothing below tells what compression costs.\n", style="bold red")
+    for name, pair in pairs.items():
+        if not pair.doubts:
+            for broken in not_above_chance(models.compressed[name], alpha, name=name):
+                costs = "Nothing below tells what compression costs."
+                out.print(f"{broken.reason} {costs}\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
-    notes = [*class_order_notes(models.baseline), *models.notes, *([] if twins else [unknown])]
+    notes = [*models.notes, *([] if twins else [unknown])]
     noun = models.examples_are
     out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins, noun=noun))
     if csv:

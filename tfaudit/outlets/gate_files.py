@@ -76,7 +76,8 @@ def sarif_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
         for check in verdict.checks
         if check.outcome != PASS
     ]
-    driver = {"name": "tfaudit gate", "rules": [{"id": name} for name in Limits.__annotations__]}
+    rules = dict.fromkeys([*Limits.__annotations__, *(result["ruleId"] for result in results)])
+    driver = {"name": "tfaudit gate", "rules": [{"id": name} for name in rules]}
     return json.dumps(
         {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

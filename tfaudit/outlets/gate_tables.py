@@ -33,6 +33,8 @@ VARIANT = 24  # letters in a line of its name, at most
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes.
 
+    If there are doubts, return these alone.
+
     In the table of classes, `at least` is the lower end of the interval that holds for all classes at once.
 
     Args:
@@ -40,6 +42,9 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         verdict: verdict on the variant.
     """
     mark = MARKS[verdict.outcome].in_terminal()
+    if verdict.doubts:
+        reasons = " ".join(printable(doubt.sentence) for doubt in verdict.doubts)
+        return Text.assemble((printable(name), "bold"), ": ", mark, ". ", reasons)
     head = Text.assemble((printable(name), "bold"), ": ", mark, ", ", data_text(verdict))
     checks = _table(*check_headings(verdict))
     for outcome, *cells in check_rows(verdict):

@@ -38,11 +38,10 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
         parts += [
             f"### {_text(name)}: {MARKS[verdict.outcome].markdown}",
             "",
-            f"{data_text(verdict)}.",
-            "",
-            *markdown_table(check_headings(verdict), rows),
-            "",
         ]
+        if not verdict.doubts:
+            table = markdown_table(check_headings(verdict), rows)
+            parts += [f"{data_text(verdict)}.", "", *table, ""]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
         if verdict.outcome != PASS:
             parts.append("")

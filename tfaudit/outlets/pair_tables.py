@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tfaudit.audits.doubts import OUTPUTS
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text, joined_notes
 from tfaudit.outlets.columns import Column, P, column, signed
@@ -40,6 +41,8 @@ def pair_tables(
 ) -> RenderableType:
     """Return what every model changes in sentences, a table of all models, and the classes that changed most.
 
+    Doubts come first.
+
     Args:
         pairs: comparisons of each compressed model with the same baseline, by name of the compressed model.
         sizes: bytes of the model files by name, with the baseline under "baseline"; unknown by default.
@@ -48,7 +51,14 @@ def pair_tables(
         noun: word for the examples, such as "rows".
     """
     first = next(iter(pairs.values())).summary()
-    parts: list[RenderableType] = []
+    doubts = dict.fromkeys(
+        f"{name}: {doubt}" if doubt.name == OUTPUTS else str(doubt)
+        for name, pair in pairs.items()
+        for doubt in pair.doubts
+    )
+    parts: list[RenderableType] = [
+        Text(with_noun(f"{doubt}\n", noun), "bold red") for doubt in doubts
+    ]
     for name, pair in pairs.items():
         sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
         parts.append(Text(f"{name}: {' '.join(sentences)}\n".replace("\u00a0", " ")))

@@ -215,11 +215,9 @@ class _Search:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
         unchanged = self._measured(self._before)
-        broken = judge(unchanged, self._settings.limits, (1, 1)).checks[0]
-        if broken.name == "baseline_accuracy":
-            raise InputError(
-                "model", broken.reason.rstrip(". "), "a model that knows the classes of the data"
-            )
+        for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
+            got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
+            raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
         if self._but_size is not None:
             self._trials.judge_model(Preparation(), judge(unchanged, self._but_size))
         with progress:

@@ -28,6 +28,8 @@ def shortfall(
         on_selection: verdicts on the selection part, by key of the candidate.
         table: table of the candidates, with `candidate`, `title` and `bytes`.
     """
+    if verdict.doubts:
+        return tuple(doubt.sentence for doubt in verdict.doubts)
     failing = verdict.frame()
     failing = failing[failing["outcome"] != PASS]
     sentences = [_binding(row) for row in failing.to_dict("records")]
@@ -51,8 +53,6 @@ def _binding(row: dict) -> str:
     worst = row["high"] if math.isfinite(row["high"]) else row["value"]
     if not math.isfinite(worst):
         return f"{title} is unknown."
-    if row["check"] == "baseline_accuracy":
-        return str(row["sentence"])
     if worst < row["limit"]:  # a collapse, whatever the share of classes
         return str(row["reason"])
     measured = text(row["value"])

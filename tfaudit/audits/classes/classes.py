@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from tfaudit.audits.comparison import Comparison
+from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, require, require_one_of
@@ -37,8 +38,6 @@ NEAR_ZERO = 0.05
 MARGIN_PP = 5.0
 """A change whose interval holds 0 and lies within this many percentage points counts as none."""
 
-LARGEST_ORDER = 1000  # classes, for whose other orders there is time
-
 
 @dataclasses.dataclass(frozen=True)
 class ClassImpact(Result):
@@ -60,6 +59,7 @@ class ClassImpact(Result):
         margin_pp: margin in percentage points; a change whose interval holds 0 and lies within it counts as none.
         centering: what the published test subtracts from each recall, one of `CENTERINGS`.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
+        doubts: what forbids a verdict on the two populations.
         notes: caveats for the reader, one sentence each.
         other_p: p-values of the classes of other variants, for which lost and gained recall is corrected, too; see
             `corrected_together`. None by default.
@@ -80,6 +80,7 @@ class ClassImpact(Result):
     margin_pp: float
     centering: str
     ties: TieReading
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     other_p: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
 
@@ -248,6 +249,7 @@ def class_impact(
         margin_pp=margin_pp,
         centering=centering,
         ties=ties,
+        doubts=doubts_of(comparison),
         notes=(
             *ties.sentences(),
             *empty_class_notes(baseline.class_names, examples),
@@ -509,33 +511,6 @@ def small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
     few = f"{_classes(small)} {'has' if small == 1 else 'have'} fewer than {needed} examples"
     never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."
     return [f"{few}: {never}"] if small else []
-
-
-def class_order_notes(population: Predictions) -> list[str]:
-    """Return a note if another order of the classes would halve the errors of the first member, or no notes.
-
-    Nothing is said with fewer than ten examples per class, where chance finds such an order.
-
-    Example:
-        >>> labels = [0, 1, 2] * 10
-        >>> class_order_notes(Predictions.from_top1(labels, [0, 2, 1] * 10, class_names=["cat", "dog", "fox"]))[0][:62]
-        'The baseline is right on 33.3 % of the images, and would be on'
-    """
-    count, examples = population.num_classes, population.num_examples
-    if examples < 10 * count or count > LARGEST_ORDER:
-        return []
-    votes = np.zeros((count, count), dtype=np.intp)
-    np.add.at(votes, (population.labels, population.top1[0]), 1)
-    outputs = optimize.linear_sum_assignment(votes.T, maximize=True)[1]
-    right, best = (votes[labels, range(count)].sum() for labels in (range(count), outputs))
-    if 2 * (examples - best) >= examples - right:
-        return []
-    names = ", ".join(population.class_names[label] for label in outputs[:10])
-    return [
-        f"The baseline is right on {100 * right / examples:.1f} % of the images, and would be on "
-        f"{100 * best / examples:.1f} % if its outputs were {names}{', ...' if count > 10 else ''}: "
-        "are the classes in the order of its outputs?"
-    ]
 
 
 def _centred(population: Predictions, centering: str) -> np.ndarray:

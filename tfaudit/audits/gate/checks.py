@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.doubts import ACCURACY, Doubt
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
@@ -75,26 +76,15 @@ class Checks:
         """Return one check per limit that is set."""
         return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
 
-    def broken_baseline(self) -> Check | None:
-        """Return a check that cannot be judged if the baseline knows too little to compare with, otherwise None."""
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Return what forbids a verdict: the doubts about the data, and a baseline less accurate than is required."""
         accuracy = float(self.measurements.overall.before[0])
-        chance = self.measurements.chance
         least = self.limits.min_baseline_accuracy
-        if reason := not_above_chance(accuracy, chance):
-            limit = chance.high
-        elif least is not None and accuracy < least:
-            limit = least
-            reason = f"{_right_on(accuracy)}; {100 * least:g} % or more are required."
-        else:
-            return None
-        return Check(
-            name="baseline_accuracy",
-            value=accuracy,
-            limit=limit,
-            outcome=CANNOT_JUDGE,
-            reason=reason,
-            sentence=f"{reason} Nothing is judged against it.",
-        )
+        if self.measurements.doubts or least is None or accuracy >= least:
+            return self.measurements.doubts
+        right = f"The baseline is right on {100 * accuracy:.2f} % of the images"
+        reason = f"{right}; {100 * least:g} % or more are required."
+        return (Doubt(ACCURACY, reason, "Nothing is judged against it.", accuracy, least),)
 
     def overall_drop_pp(self, limit: float) -> Check:
         """Check the loss of accuracy."""
@@ -407,21 +397,16 @@ def _unknown(name: str, limit: float, reason: str, remedy: str) -> Check:
     )
 
 
-def not_above_chance(accuracy: float, chance: Estimate, model: str = "The baseline") -> str:
-    """Return the sentence that a model of this accuracy may be right by chance alone; empty if it is better.
-
-    >>> not_above_chance(0.12, Estimate(0.1, 0.1, 0.15))[:62]
-    'The baseline is right on 12.00 % of the images; chance alone g'
-    """
-    if not accuracy <= chance.high:  # NaN if chance is unknown
-        return ""
-    of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
-    causes = "the scale of the pixels, the order of the channels, or the order or numbering of the classes"
-    return f"{_right_on(accuracy, model)}; {of_chance}: is it {causes}?"
-
-
-def _right_on(accuracy: float, model: str = "The baseline") -> str:
-    return f"{model} is right on {100 * accuracy:.2f} % of the images"
+def doubted(doubt: Doubt) -> Check:
+    """Return a doubt as a check that cannot be judged."""
+    return Check(
+        name=doubt.name,
+        value=doubt.value,
+        limit=doubt.limit,
+        outcome=CANNOT_JUDGE,
+        reason=doubt.reason,
+        sentence=doubt.sentence,
+    )
 
 
 def _about(count: int) -> int:

@@ -10,7 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
+from tfaudit.audits.doubts import Doubt
+from tfaudit.audits.gate.checks import (
+    CANNOT_JUDGE,
+    FAIL,
+    OUTCOMES,
+    PASS,
+    Check,
+    Checks,
+    doubted,
+)
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits, quantity_of
 from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure
 from tfaudit.audits.result import Drawing, Result
@@ -31,10 +40,11 @@ MISSING = "missing_members"
 class Verdict(Result):
     """Verdict of a gate on one compressed model or population.
 
-    It holds one check per limit that is set; `classes`, the table of `Checks.class_frame`; `alpha`, the level of the
-    tests; `examples`, the number of test examples; `members`, their numbers in the baseline and in the compressed
-    population; `ties`, the effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader;
-    `examples_are`, the word for the examples in all texts; and `read_as`, what the columns of files were read as.
+    It holds one check per limit that is set, or one per doubt that forbids a verdict; `classes`, the table of
+    `Checks.class_frame`; `alpha`, the level of the tests; `examples`, the number of test examples; `members`, their
+    numbers in the baseline and in the compressed population; `ties`, the effect of the deployed `argmax` on predictions
+    in which classes tie; `notes` for the reader; `examples_are`, the word for the examples in all texts; `read_as`,
+    what the columns of files were read as; and the `doubts`, which every outlet says first.
     """
 
     checks: tuple[Check, ...]
@@ -46,6 +56,7 @@ class Verdict(Result):
     notes: tuple[str, ...]
     examples_are: str = "images"
     read_as: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -64,6 +75,8 @@ class Verdict(Result):
     @property
     def room(self) -> float:
         """Return the least room that a check has to its limit, in units of the limit; negative beyond it."""
+        if self.doubts:
+            return -math.inf
 
         def of(check: Check) -> float:
             worst = check.value if math.isnan(check.high) else check.high
@@ -88,8 +101,20 @@ class Verdict(Result):
             )
             for check in self.checks
         )
-        notes = tuple(with_noun(note, noun) for note in self.notes)
-        return dataclasses.replace(self, checks=tuple(checks), notes=notes, examples_are=noun)
+        return dataclasses.replace(
+            self,
+            checks=tuple(checks),
+            notes=tuple(with_noun(note, noun) for note in self.notes),
+            examples_are=noun,
+            doubts=tuple(doubt.about(noun) for doubt in self.doubts),
+        )
+
+    def with_doubts(self, doubts: tuple[Doubt, ...]) -> Verdict:
+        """Return the verdict if there are doubts: nothing is judged."""
+        if not doubts:
+            return self
+        checks = tuple(map(doubted, doubts))
+        return dataclasses.replace(self, checks=checks, classes=self.classes.head(0), doubts=doubts)
 
     def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
         """Return the verdict for a study that lacks results: if too many are missing, nothing passes.
@@ -152,6 +177,7 @@ class Verdict(Result):
         return {
             "outcome": self.outcome,
             "exit_code": self.exit_code,
+            "doubts": [vars(doubt) | {"order": list(doubt.order)} for doubt in self.doubts],
             "alpha": self.alpha,
             "examples": self.examples,
             "members": list(self.members),
@@ -210,9 +236,11 @@ def gate(
     - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
       members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
-    - Baseline: nothing is judged if it is not better than chance (one-sided at level alpha, given how often it predicts
-      each class) or less accurate than `limits.min_baseline_accuracy`. The usual causes are a different order of the
-      classes or different preprocessing than in training.
+    - Doubts: nothing is judged if the baseline would be right in another order of its outputs, if it is not better than
+      chance (one-sided at level alpha, given how often it predicts each class), less accurate than the compressed model
+      by more than 10 points, or less accurate than `limits.min_baseline_accuracy`; nor if the compressed model has
+      another order of outputs than the baseline. The usual causes are a different order of the classes or different
+      preprocessing than in training.
     - Intensification: the corrected slope, which is 1 without compression, with an interval over images and members. If
       the classes' recalls before cannot be told apart, there is no slope, and nothing is judged.
 
@@ -292,17 +320,16 @@ def judge(
     """
     limits = limits.for_classes(len(measurements.classes.names))
     checks = Checks(measurements, limits, sizes, needs)
-    broken = checks.broken_baseline()
-    classes = checks.class_frame()
+    doubts = checks.doubts()
     return Verdict(
-        checks=(broken,) if broken else checks.all(),
-        classes=classes.head(0) if broken else classes,
+        checks=() if doubts else checks.all(),
+        classes=checks.class_frame(),
         alpha=measurements.alpha,
         examples=int(measurements.overall.examples[0]),
         members=measurements.members,
         ties=measurements.ties,
         notes=measurements.notes,
-    )
+    ).with_doubts(doubts)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

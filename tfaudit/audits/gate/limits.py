@@ -293,6 +293,12 @@ _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
         "baseline_accuracy": dataclasses.replace(
             _SHARE, description="Accuracy of the baseline.", title="accuracy of baseline"
         ),
+        "class_order": dataclasses.replace(
+            _SHARE, description="Accuracy in this order of classes.", title="order of classes"
+        ),
+        "output_order": dataclasses.replace(
+            _SHARE, description="Accuracy in this order of outputs.", title="order of outputs"
+        ),
         "missing_members": Quantity(
             description="Members of a study that may be missing.",
             title="missing members",

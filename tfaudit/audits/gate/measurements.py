@@ -13,13 +13,13 @@ from scipy import special
 
 from tfaudit.audits.classes.classes import (
     NEAR_ZERO,
-    class_order_notes,
     collapsed_classes,
     empty_class_notes,
     small_class_notes,
 )
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
+from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.robustness.condition_rates import (
     CorruptionLevel,
     level_in_words,
@@ -30,7 +30,6 @@ from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
-    chance_agreement,
     flip_counts,
     mcnemar,
     paired_difference_p,
@@ -45,7 +44,6 @@ from tfaudit.stats.two_way import (
     critical_value,
     flips,
     flips_between_members,
-    mean_change,
     negative_flips,
     strength_slope,
 )
@@ -157,8 +155,6 @@ class Measurements:
         pairs: number of pairs of members; 0 if the populations are independent, 1 for one model against one.
         alpha: level of the tests; intervals are at level 1 - alpha.
         clustered: whether the intervals are over clusters of images.
-        chance: accuracy of the baseline by chance alone, given how often it predicts each class; `high` is the most
-            that chance explains. NaN if all images are of one class.
         overall: loss of accuracy.
         classes: loss of recall of every class.
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
@@ -169,6 +165,7 @@ class Measurements:
         retrained: share of predictions that differ between two baseline models; NaN for a single one.
         intensification: corrected slope of recall distortion, [R] 5.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
+        doubts: what forbids a verdict on these measurements.
         notes: caveats for the reader, one sentence each.
         variants: number of variants of which one may be recommended.
         corrected: the same at the level alpha / `variants`; None for a single variant.
@@ -182,7 +179,6 @@ class Measurements:
     pairs: int
     alpha: float
     clustered: bool
-    chance: Estimate
     overall: Losses
     classes: Losses
     collapsed: np.ndarray
@@ -192,6 +188,7 @@ class Measurements:
     retrained: float
     intensification: Estimate
     ties: TieReading
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     variants: int = 1
     corrected: Measurements | None = None
@@ -510,7 +507,6 @@ def measure(
         pairs=1 if single else comparison.pairs,
         alpha=alpha,
         clustered=comparison.clusters is not None,
-        chance=accuracy_by_chance(baseline, alpha, comparison.clusters),
         overall=overall,
         classes=classes,
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
@@ -522,10 +518,10 @@ def measure(
         retrained=_retrained(comparison),
         intensification=_slope(comparison),
         ties=ties,
+        doubts=doubts_of(comparison),
         notes=(
             *ties.sentences(),
             *comparison.notes,
-            *class_order_notes(baseline),
             *empty_class_notes(baseline.class_names, classes.examples),
             *(small_class_notes(classes.examples, alpha) if exact else ()),
         ),
@@ -662,40 +658,6 @@ def _losses(
         sure_low=-100 * sure_high,
         **parts,
     )
-
-
-def accuracy_by_chance(
-    baseline: Predictions, alpha: float, clusters: np.ndarray | None = None
-) -> Estimate:
-    """Return the mean accuracy of the members by chance, and the most that chance explains (one-sided).
-
-    Clusters of images with like labels and like predictions agree together, if they do by chance: the error is then
-    over the clusters [Mi], but no smaller than that of independent images.
-
-    Args:
-        baseline: predictions of one or more members.
-        alpha: level of the test of whether the baseline is better than chance.
-        clusters: `(N,)` integers, the cluster of each image; None if the images are independent.
-    """
-    labels = baseline.labels
-    if (labels == labels[0]).all():
-        return Estimate()
-    count = baseline.num_examples
-    of_labels = np.bincount(labels, minlength=baseline.num_classes) / count
-    of_predictions = baseline.predicted() / count
-    of_members = [chance_agreement(of_labels, member, count) for member in of_predictions]
-    # The mean over members has at most the mean standard error.
-    expected, error = np.mean(of_members, axis=0)
-    quantile = special.ndtri(1 - alpha)
-    if clusters is not None:
-        nothing = np.zeros((1, count))
-        changes = []
-        for k, right in enumerate(baseline.right()):
-            linear = right - of_predictions[k][labels] - of_labels[baseline.top1[k]]
-            changes.append(mean_change(nothing, linear[None], paired=True, clusters=clusters))
-        error = np.fmax(error, np.mean([change.error for change in changes]))
-        quantile = special.stdtrit(changes[0].df_images[0], 1 - alpha)
-    return Estimate(float(expected), float(expected), float(expected + quantile * error))
 
 
 def _share(count: float, total: int, alpha: float) -> Estimate:

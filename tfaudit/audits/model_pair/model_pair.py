@@ -24,6 +24,7 @@ from tfaudit.audits.classes.classes import (
     worst_figures,
 )
 from tfaudit.audits.comparison import Comparison
+from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, require, require_one_of
@@ -96,6 +97,7 @@ class PairComparison(Result):
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         alpha: level of the tests.
         margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
+        doubts: what forbids a verdict on the two models.
         notes: caveats for the reader, one sentence each.
         other_p: p-values of the classes of other models, for which verdicts are corrected, too; none by default.
     """
@@ -119,6 +121,7 @@ class PairComparison(Result):
     ties: TieReading
     alpha: float
     margin_pp: float
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     other_p: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))
 
@@ -302,6 +305,7 @@ def compare(
         ties=ties,
         alpha=alpha,
         margin_pp=margin_pp,
+        doubts=doubts_of(comparison),
         notes=(
             *ties.sentences(),
             *comparison.notes,

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.classes import MARGIN_PP, worst_class
+from tfaudit.audits.doubts import OUTPUTS, Doubt
 from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
@@ -76,6 +77,7 @@ class StudyVerdict(Result):
         verdicts: verdicts of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
         alpha: level of the tests; intervals are at level 1 - alpha.
+        doubts: what forbids a verdict on any variant: doubts about the baseline.
         notes: caveats for the reader, one sentence each.
         sizes: which bytes `size_ratio` compares: "gzipped" or, where only those are known, "on disk".
         missing: results that the study still lacks, one sentence each.
@@ -90,16 +92,23 @@ class StudyVerdict(Result):
     verdicts: Mapping[str, Verdict]
     lost: Mapping[str, tuple[str, ...]]
     alpha: float
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     sizes: str = GZIPPED
     missing: tuple[str, ...] = ()
 
     @property
     def alerts(self) -> tuple[str, ...]:
-        """Return what a reader must not miss, one sentence each: `missing` results, then `collapsed` classes."""
+        """Return what a reader must not miss, one sentence each: `missing` results, doubts, `collapsed` classes."""
         titles = self.table.set_index("variant")["title"]
+        own = [
+            f"{titles[key]}: {doubt.sentence}"
+            for key, verdict in self.verdicts.items()
+            for doubt in verdict.doubts
+            if doubt not in self.doubts  # which are the headline
+        ]
         gone = (f"{titles[key]}: {sentence}" for key, sentence in self.collapsed.items())
-        return (*self.missing, *gone)
+        return (*self.missing, *own, *gone)
 
     def about(self, noun: str) -> StudyVerdict:
         """Return the verdict with another word for images in its texts, such as "rows"."""
@@ -110,6 +119,7 @@ class StudyVerdict(Result):
             headline=said(self.headline),
             collapsed={key: said(sentence) for key, sentence in self.collapsed.items()},
             verdicts={key: verdict.about(noun) for key, verdict in self.verdicts.items()},
+            doubts=tuple(doubt.about(noun) for doubt in self.doubts),
             notes=tuple(map(said, self.notes)),
         )
 
@@ -117,9 +127,10 @@ class StudyVerdict(Result):
     def lead(self) -> str | None:
         """Return the key of the variant to name first: the best, or where none is, the one that comes closest.
 
-        It passes alone, or cannot be judged rather than fails, and has most room to its limits.
+        It passes alone, or cannot be judged rather than fails, and has most room to its limits. None comes closest if
+        there are `doubts`.
         """
-        if self.best is not None or not self.verdicts:
+        if self.best is not None or self.doubts or not self.verdicts:
             return self.best
 
         def nearness(key: str) -> tuple[bool, int, float]:
@@ -168,7 +179,13 @@ class StudyVerdict(Result):
         counts = {
             name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES
         }
-        return {"headline": self.headline, "alerts": list(self.alerts), "best": self.best, **counts}
+        return {
+            "headline": self.headline,
+            "doubts": [doubt.sentence for doubt in self.doubts],
+            "alerts": list(self.alerts),
+            "best": self.best,
+            **counts,
+        }
 
     def chart(self) -> Drawing:
         """Draw the changes of accuracy and of the worst class of every variant, against their limits."""
@@ -241,6 +258,15 @@ def study_verdict(
         key: judge(of_key, limits, file_bytes[key]).with_missing(missing.get(key, ()))
         for key, of_key in known.items()
     }
+    doubts = tuple(
+        dict.fromkeys(
+            doubt
+            for verdict in verdicts.values()
+            for doubt in verdict.doubts
+            if doubt.name != OUTPUTS  # which is about one variant
+        )
+    )
+    verdicts = {key: verdict.with_doubts(doubts) for key, verdict in verdicts.items()}
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
     variants = [
@@ -265,11 +291,13 @@ def study_verdict(
         table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
     return StudyVerdict(
         table=table,
-        headline=_headline(variants, best, table, among, _IN_WORDS[sizes]),
+        headline=" ".join(map(str, doubts))
+        if doubts
+        else _headline(variants, best, table, among, _IN_WORDS[sizes]),
         collapsed={
             variant.key: sentence
             for variant in variants
-            if (sentence := variant.collapse_in_words())
+            if not variant.doubts and (sentence := variant.collapse_in_words())
         },
         best=None if best is None else variants[best].key,
         alone=tuple(variants[row].key for row in alone),
@@ -277,6 +305,7 @@ def study_verdict(
         verdicts=verdicts,
         lost=lost,
         alpha=alpha,
+        doubts=doubts,
         notes=tuple(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
@@ -342,6 +371,10 @@ class _Variant:
     @property
     def outcome(self) -> str:
         return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        return () if self.verdict is None else self.verdict.doubts
 
     def passes_among(self, number: int, limits: Limits) -> bool:
         """Return whether a variant that passes does so after the correction for a number of variants, too."""
@@ -419,7 +452,7 @@ class _Variant:
 
     def gravity(self) -> tuple[bool, float, float]:
         """Return the sort key of variants: whether the worst class collapsed, then its loss, then the overall loss."""
-        if self.measurements is None or self.worst is None:
+        if self.measurements is None or self.worst is None or self.doubts:
             return False, -np.inf, -np.inf
         overall = self.measurements.overall.loss[0]
         return bool(self.worst["collapsed"]), self.worst["loss"], overall
@@ -536,7 +569,7 @@ def _none_passes(variants: list[_Variant], among: str) -> str:
 
 
 def _of_the_worst(variant: _Variant, named: bool) -> str:
-    if variant.worst is None:
+    if variant.worst is None or variant.doubts:
         return ""
     words = variant.worst_in_words()
     if not named:
