@@ -75,7 +75,7 @@ def test_models_in_another_order_of_classes_are_named_in_the_first_line(run, pla
     assert (code, errors) == (0, "")
     first = " ".join(text.partition("\n\n")[0].split())
     assert first.startswith("Cannot judge. The baseline is right on ")
-    assert "if its outputs were 9, 0, 1, 2, 3, 4, 5, 6, 7, 8. " in first
+    assert "chance alone gives" in first
     assert "Cannot judge" not in run(compressed=("dense.keras",))[1]
     model = keras.saving.load_model(place / "dense.keras", compile=False)
     model.layers[-1].set_weights([weights[..., ::-1] for weights in model.layers[-1].get_weights()])
