@@ -143,7 +143,7 @@ def not_above_chance(
         return ()
     accuracy, chance, most = (float(values[low].mean()) for values in (right, expected, highest))
     reason = (
-        f"{_subject(name, population, low)} right on {100 * accuracy:.2f} % of the images; "
+        f"{_subject(name, population, low.tolist())} right on {100 * accuracy:.2f} % of the images; "
         f"chance alone gives {100 * chance:.2f} % and up to {100 * most:.2f} %."
     )
     return (Doubt(ACCURACY, reason, _FEW if most >= 1 else _PREPARED_OTHERWISE, accuracy, most),)

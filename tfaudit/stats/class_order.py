@@ -51,7 +51,8 @@ def fitting_order(
         True
     """
     votes = _votes(labels, predicted, classes, clusters)
-    misled = np.flatnonzero(votes.max(axis=1).toarray() > votes.diagonal())
+    most: np.ndarray = votes.max(axis=1).toarray()
+    misled = np.flatnonzero(most > votes.diagonal())
     rows = np.union1d(misled, votes.argmax(axis=1)[misled])
     if not 1 < len(rows) <= MOST_CLASSES:
         return None
