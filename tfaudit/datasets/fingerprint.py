@@ -150,6 +150,6 @@ def _hash(arrays: Mapping[str, np.ndarray]) -> str:
         digest.update(repr((name, array.shape, array.dtype.str)).encode())
         is_object = array.dtype.kind == "O"  # whose bytes are addresses
         digest.update(
-            repr(array.tolist()).encode() if is_object else array.reshape(-1).view(np.uint8)
+            repr(array.tolist()).encode() if is_object else array.reshape(-1).view(np.uint8).data
         )
     return digest.hexdigest()
