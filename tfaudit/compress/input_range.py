@@ -8,6 +8,9 @@ CLIPPED_SHARE = 0.5
 SLACK = 0.01
 """Share of a range by which values may exceed it."""
 
+SAMPLED = 100
+"""Number of examples, from all parts of the data, whose range is checked."""
+
 SEVERAL, SLIVER = 8, 0.025
 """Values in at least this many examples are in another range if they span less than this share of a range."""
 

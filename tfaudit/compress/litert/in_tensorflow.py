@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 
 from tfaudit.compress.keras_model import check_model
-from tfaudit.datasets.structure import mapped
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
 
@@ -30,9 +28,6 @@ def quantized_in_tensorflow(
             check_model(model).save(place / "model.keras")
         path = Path(model).absolute() if isinstance(model, str | Path) else place / "model.keras"
         known = {custom.__module__ for custom in keras.saving.get_custom_objects().values()}
-        images = settings.get("representative")
-        if images is not None:
-            settings = settings | {"representative": mapped(np.asarray, images)}
         order = (path, kind, settings, sorted(known - {"__main__"}))
         (place / "order").write_bytes(pickle.dumps(order))
         paths = {PATH_VARIABLE: os.pathsep.join(search_path())}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfaudit.compress.input_range import SEVERAL
+from tfaudit.compress.input_range import SAMPLED
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
 from tfaudit.datasets.batches import is_shuffled
-from tfaudit.datasets.structure import joined, mapped
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.representative import Sample, representative_positions
+from tfaudit.datasets.structure import joined, mapped, without_lists
 from tfaudit.errors import InputError, require_least
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
@@ -68,7 +71,8 @@ def predict(
         output: name of the output to use if the model has several: a key of the dictionary that it returns, or the name
             of the output's layer; for a flatbuffer, the name in its signature.
         check_range: whether to refuse images that are scaled differently from those that an integer model was
-            calibrated with: in the first few, most values lie outside its range, or all in a sliver of it.
+            calibrated with: in 100 examples from all parts of the data, most values lie outside its range, or all in a
+            sliver of it. Batches are all predicted before that is known.
 
     Returns:
         The pair (classes, probabilities): int32 and float32 arrays `(N, min(k, C))` for a model with C classes.
@@ -178,9 +182,14 @@ def scores_of(
     if is_shuffled(images):
         got = f"a {type(images).__name__} of random order"
         raise InputError("images", got, "the order of the data: shuffle=False")
+    images = without_lists(images) if len(forward.inputs) > 1 else images
     batches = input_batches(images, batch_size, len(forward.inputs))
     if check_range and hasattr(forward, "check_range"):
-        batches = _in_range(forward, batches)
+        held = getattr(images, "inputs", images) if isinstance(images, Dataset) else images
+        if hasattr(held, "__array__") or isinstance(held, Mapping | tuple):
+            _check_held(forward, held)
+        else:
+            batches = _in_range(forward, batches)
     for batch in batches:
         if not length_of(batch):
             continue
@@ -194,20 +203,22 @@ def scores_of(
         yield scores
 
 
+def _check_held(forward: Any, images: Any) -> None:
+    """Check the range of arrays, on examples from all parts of them."""
+    arrays = mapped(np.asarray, images)
+    if count := length_of(arrays):
+        forward.check_range(mapped(itemgetter(representative_positions(count, SAMPLED)), arrays))
+
+
 def _in_range(forward: Any, batches: Iterator[Inputs]) -> Iterator[Inputs]:
-    """Yield the batches after a range check of the first examples: several, however small the batches are."""
-    first: list[Inputs] = []
-    while sum(map(length_of, first)) < SEVERAL and (batch := next(batches, None)) is not None:
-        first.append(batch)
-    shapes = [[array.shape[1:] for array in arrays_of(batch)] for batch in first]
-    alike = [
-        batch
-        for batch, shape in zip(first, shapes, strict=True)
-        if length_of(batch) and shape == shapes[0]
-    ]
-    if alike:
-        forward.check_range(joined(alike))
-    yield from itertools.chain(first, batches)
+    """Yield the batches, and check the range of examples drawn from all of them at the end."""
+    sample = Sample(SAMPLED)
+    for batch in batches:
+        sample.add(batch)
+        yield batch
+    by_shape = itertools.groupby(sample.rows, lambda row: [one.shape for one in arrays_of(row)])
+    for _, alike in by_shape:
+        forward.check_range(joined([*alike]))
 
 
 def _two_classes(scores: np.ndarray, probabilities: bool | None) -> np.ndarray:

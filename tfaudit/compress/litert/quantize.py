@@ -121,11 +121,12 @@ def quantize(
         model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
         kind: kind of quantization, a name of `tfaudit.study.quantization.KINDS` such as "float16" or "int8".
         representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them, or for several
-            inputs a dictionary or tuple of arrays, as for `predict`; a pair of inputs and labels; or a `tfaudit` data
-            set. Required for "int8" and "int16x8". `calibration_examples` of them are drawn: with labels of every
-            class, without labels from all parts of the data, which may be sorted. The check uses four of these, or by
-            default seeded noise in [0, 1) (0 to 255 for an integer input, or an Embedding's tokens; 64 pixels for an
-            open side).
+            inputs a dictionary or tuple of arrays, as for `predict`; a pair of these and labels; a `tfaudit` data set;
+            or batches or single examples of these in any form that Keras takes, such as a `tf.data.Dataset`, a
+            `PyDataset` or a generator, of which up to 100,000 examples are read. Required for "int8" and "int16x8".
+            `calibration_examples` of them are drawn: with labels of every class, without labels from all parts of the
+            data, which may be sorted. The check uses four of these, or by default seeded noise in [0, 1) (0 to 255 for
+            an integer input, or an Embedding's tokens; 64 pixels for an open side).
         keep_float: names of layers whose weights and results stay in float, for "int8" and "int4"; see
             `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
             "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
@@ -157,6 +158,7 @@ def quantize(
     b'TFL3'
     """
     require_one_of("kind", kind, KINDS)
+    require_least(1, calibration_examples=calibration_examples)
     source = {
         "representative": representative,
         "calibration_examples": calibration_examples,
@@ -173,6 +175,11 @@ def quantize(
         return Conversions(model, check=check, **source).file(kind, **file)  # type: ignore[arg-type]
     if check is not None:
         check()
+    if representative is not None:
+        opened = load_keras(Path(model)) if isinstance(model, str | Path) else model
+        inputs = _forward(opened, output).inputs
+        drawn = calibration_inputs(representative, inputs, calibration_examples)
+        source["representative"] = drawn
     return quantized_in_tensorflow(model, kind, source | file)
 
 
@@ -606,7 +613,7 @@ def _captured(kind: str, model: str) -> Iterator[None]:
 
 def _checked(representative: Any, forward: KerasForward, examples: int) -> list[np.ndarray]:
     try:
-        drawn = calibration_inputs(representative, len(forward.inputs), examples)
+        drawn = calibration_inputs(representative, forward.inputs, examples)
         arrays = as_inputs(drawn, forward.inputs)
     except InputError as error:
         raise InputError(
