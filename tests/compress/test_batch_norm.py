@@ -285,15 +285,27 @@ def test_inputs_without_names(rng):
     np.testing.assert_allclose(found[0][0], (a - b).mean(0), atol=1e-5)
 
 
-def test_sorted_examples_are_drawn_at_random_by_a_seed():
-    x = np.sort(np.random.default_rng(0).normal(5, 4, (500, 1)).astype("float32"), axis=0)
+SORTED = np.sort(np.random.default_rng(0).normal(5, 4, (500, 1)).astype("float32"), axis=0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda x: (x, np.zeros(500)),
+        lambda x: np.split(x, 25),
+        lambda x: ((part, None) for part in np.split(x, 100)),
+        lambda x: tf.data.Dataset.from_tensor_slices((x, np.zeros(500))).batch(10),
+    ],
+)
+def test_sorted_examples_are_drawn_at_random_by_a_seed(data):
+    x = SORTED
     model = keras.Sequential([keras.Input((1,)), L.BatchNormalization()])
-    recalibrate_batch_norm(model, (x, np.zeros(500)), batch_size=50)
+    recalibrate_batch_norm(model, data(x), batch_size=50)
     mean, variance = statistics(model)  # every example four times
     np.testing.assert_allclose(mean, x.mean(0), rtol=1e-4)
     assert 0.9 < variance / x.var() < 1  # of batches of 50, whose expectation is 49 / 50 of it
     for seed, same in ((0, True), (1, False)):
-        recalibrate_batch_norm(spoiled(model), x, batch_size=50, seed=seed)
+        recalibrate_batch_norm(spoiled(model), data(x), batch_size=50, seed=seed)
         assert np.array_equal(statistics(model)[1], variance) == same
 
 

@@ -109,7 +109,7 @@ def test_predictions_of_several_models_are_members():
         (
             {"same": linear()},
             (X[:, :3], Y),
-            r"baseline: images: got shape \(8, 3\), expected \(N, 6\)",
+            r"baseline: images: got shape \(1, 3\), expected \(N, 6\)",
         ),
         ({"same": linear()}, X, "data: got a ndarray from data, expected"),
     ],

@@ -312,6 +312,12 @@ def test_what_an_int8_model_was_not_calibrated_for():
         predict(content, outliers, batch_size=1).probabilities,
         predict(content, outliers, check_range=False).probabilities,
     )
+    # sorted by brightness, the first ones alone are in a sliver of the range
+    order = np.concatenate([pixels[:30] // 60, pixels[30:]])
+    for data in (order, np.split(order, 6), iter(np.split(order, 6))):
+        predict(wide, data)
+    refused("0 to 4, expected -?0 to 255", predict, wide, order[:30])
+    refused("0 to 1, expected -?0 to 255", predict, wide, iter(np.split(pixels / 255, 6)))
     # the first image is one of them
     predictions_of({"int8": content}, (outliers, np.arange(60) % 4))
 

@@ -262,7 +262,7 @@ class ModelFile:
             expected = "none, unit or tf, because the images are not RGB"
             require(not grey or mode not in ("caffe", "torch"), "preprocess", mode, expected)
             self._require_shape(first.shape[1:])
-        return self.predict([first], k=sys.maxsize)[0].shape[1]
+        return self.predict([first], k=sys.maxsize, check_range=False)[0].shape[1]
 
     def _require_shape(self, shape: tuple[int, ...]) -> None:
         expected = self.image_shape
@@ -277,7 +277,7 @@ class ModelFile:
             str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}"
         )
 
-    def predict(self, batches: Iterable[Any], *, k: int) -> RankedClasses:
+    def predict(self, batches: Iterable[Any], *, k: int, check_range: bool = True) -> RankedClasses:
         """Return the k most probable classes of images as `tfaudit.predict` does, on all cores."""
         from tfaudit.compress.litert.inference import predict
 
@@ -289,6 +289,7 @@ class ModelFile:
                 threads=os.cpu_count() or 1,
                 scores_are=self.options.scores_are,
                 output=self.options.output,
+                check_range=check_range,
             )
 
     def features(self, images: LabelledImages) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
@@ -13,8 +15,10 @@ import numpy as np
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.layer_calls import replaced_calls
 from tfaudit.compress.model_inputs import input_batches, length_of
+from tfaudit.datasets.batches import batch_count, is_shuffled
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches
+from tfaudit.datasets.representative import representative_rows
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require_least
 from tfaudit.runtime.keras_internals import layers_in
@@ -40,11 +44,13 @@ def recalibrate_batch_norm(
     Args:
         model: a built Keras 3 model, compiled or not.
         data: training inputs, as `fit` takes them, augmented as in training: an array `(N, ...)`, a dictionary of
-            arrays, or a pair `(inputs, targets)` of these; a `tfaudit` data set; or shuffled batches of inputs or such
-            pairs, as in a `tf.data.Dataset`. Several inputs without names are `((a, b), targets)`. Targets are not
-            used.
+            arrays, or a pair `(inputs, targets)` of these; a `tfaudit` data set; or batches of inputs or such pairs, as
+            in a `tf.data.Dataset`. Several inputs without names are `((a, b), targets)`. Targets are not used.
+            Batches that never end, say that they are shuffled, or are no more than `batches`, are taken as they come.
+            Of others, which may be sorted, up to 100,000 examples are read, and batches are drawn from all of them;
+            `.take(20)` of shuffled ones saves that.
         batches: number of batches, 20 by default, with equal weight.
-        batch_size: examples per batch, drawn at random without a short last batch; iterables keep their own batches.
+        batch_size: examples per batch, drawn at random without a short last batch.
         seed: seed of the random draws.
 
     Returns:
@@ -166,8 +172,27 @@ def _batches(model: keras.Model, data: Any, most: int, batch_size: int, seed: in
         data = full_batches(data, batch_size, seed)
     inputs = data[0] if isinstance(data, tuple) and _is_pair(model, data) else data
     if not (hasattr(inputs, "__array__") or isinstance(inputs, Mapping | tuple)):
-        yield from input_batches(inputs, batch_size, most=most)
-        return
+        if batch_count(inputs) == math.inf or is_shuffled(inputs):
+            yield from input_batches(inputs, batch_size, most=most)
+            return
+        read = _to_the_end(inputs, batch_size)
+        first = list(itertools.islice(read, most + 1))
+        if len(first) <= most:
+            yield from first
+            return
+        pairs = ((batch, None) for batch in itertools.chain(first, read))
+        inputs = representative_rows(pairs, most * batch_size, "data", seed)
+    yield from _drawn(inputs, batch_size, seed)
+
+
+def _to_the_end(data: Any, batch_size: int) -> Iterator[Any]:
+    """Yield batches, of which those of unknown number need not end."""
+    most = sys.maxsize if batch_count(data) is None else None
+    return input_batches(data, batch_size, most=most)
+
+
+def _drawn(inputs: Any, batch_size: int, seed: int) -> Iterator[Any]:
+    """Yield batches of arrays at random without end, none of them short."""
     count = length_of(inputs)
     if not count:
         raise InputError("data", "no examples", "one example or more")

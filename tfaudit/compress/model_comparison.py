@@ -12,7 +12,6 @@ from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.device_needs import device_needs
-from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import errors_naming
@@ -73,7 +72,7 @@ def predictions_of(
     inputs = examples.held if examples.in_memory else examples
     names = tuple(class_names or examples.class_names)
 
-    def predicted(name: str, inputs: Any, k: int) -> RankedClasses:
+    def predicted(name: str, inputs: Any, k: int, *, check_range: bool) -> RankedClasses:
         with errors_naming(name):
             return predict(
                 models[name],
@@ -86,8 +85,10 @@ def predictions_of(
                 check_range=check_range,
             )
 
-    first = [(examples.head(SEVERAL),)]  # a tuple of several inputs is no pair of inputs and labels
-    widths = {name: predicted(name, first, 2**30).classes.shape[1] for name in models}
+    first = [(examples.head(1),)]  # a tuple of several inputs is no pair of inputs and labels
+    widths = {
+        name: predicted(name, first, 2**30, check_range=False).classes.shape[1] for name in models
+    }
     counts = set(widths.values()) | ({len(names)} if names else set())
     if len(counts) > 1:
         got = ", ".join(f"{width} of {name!r}" for name, width in widths.items())
@@ -99,7 +100,10 @@ def predictions_of(
     largest = int(examples.labels.max())
     require(largest < classes, "data", largest, expected)
     examples = dataclasses.replace(examples, class_names=names or tuple(map(str, range(classes))))
-    return {name: Predictions.on(examples, predicted(name, inputs, RANKS)) for name in models}
+    return {
+        name: Predictions.on(examples, predicted(name, inputs, RANKS, check_range=check_range))
+        for name in models
+    }
 
 
 def compare_models(

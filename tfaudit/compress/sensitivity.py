@@ -19,6 +19,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import layers_by_name, require_keras_model
 from tfaudit.compress.mixed_precision import class_divergence
 from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.captured_output import captured_output
@@ -132,7 +133,7 @@ def quantization_sensitivity(
     Args:
         model: a built Keras 3 model.
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `compare_models`.
-        representative: training images for calibration, as for `quantize`.
+        representative: training examples for calibration, as for `quantize`.
         layers: names of layers to measure; all layers with a kernel by default.
         kind: "int8", or "int4" with the other type int8 where int8 has float.
         mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
@@ -160,6 +161,7 @@ def quantization_sensitivity(
     require_one_of("kind", kind, ("int8", "int4"))
     require_one_of("mode", mode, MODES)
     model = require_keras_model(model)
+    examples = as_dataset(data, "data", "test")  # once, as it may be shuffled anew at every pass
     measured = layers_by_name(model, kernel_layers(model) if layers is None else layers, "layers")
     require(bool(measured), "layers", layers, "one layer or more")
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
@@ -167,9 +169,9 @@ def quantization_sensitivity(
         model,
         Conversions(model, representative=representative, output=output),
         measured,
-        lambda made: predictions_of({"model": made}, data, batch_size=batch_size, output=output)[
-            "model"
-        ],
+        lambda made: predictions_of(
+            {"model": made}, examples, batch_size=batch_size, output=output
+        )["model"],
         kind=kind,
         percentile=percentile,
     )

@@ -43,7 +43,7 @@ def read_batches(data: Any, argument: str, most: int | None = None) -> Iterator[
         tfaudit.errors.InputError: images: got a cycle that starts again after 2 batches, expected batches that end, or
         have a length
     """
-    count = _length(data)
+    count = batch_count(data)
     indexed = count is not None and hasattr(data, "__getitem__")
     if isinstance(data, str | bytes) or not (indexed or hasattr(data, "__iter__")):
         expected = "an array, a data set or an iterable of batches"
@@ -65,7 +65,7 @@ def is_shuffled(data: Any) -> bool:
     return getattr(data, "shuffle", False) is True or sampler == "RandomSampler"
 
 
-def _length(data: Any) -> float | None:
+def batch_count(data: Any) -> float | None:
     """Return the number of batches, infinity for data without an end, or None if it is unknown."""
     if hasattr(data, "cardinality") and int(data.cardinality()) == -1:  # a repeated tf.data.Dataset
         return np.inf

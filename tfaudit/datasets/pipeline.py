@@ -126,7 +126,8 @@ def full_batches(
 
     size = min(batch_size, dataset.num_examples)
     batches = training_batches(dataset, batch_size=size, seed=seed, augmentation=augmentation)
-    return batches.filter(lambda _, labels: tf.shape(labels)[0] == size)
+    whole = batches.filter(lambda _, labels: tf.shape(labels)[0] == size)
+    return whole.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
 def _epochs_in_memory(
