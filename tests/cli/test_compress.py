@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from tfaudit.cli.compress import seconds_of
-from tfaudit.compress.litert.flatbuffer import float_operators
+from tfaudit.compress.litert.operators import float_operators
 from tfaudit.errors import InputError
 from tfaudit.search import search_report
 from tfaudit.study.quantization import KINDS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.builders.compressible import CLASSES, with_outlier
-from tfaudit.compress.litert.flatbuffer import float_operators
 from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.operators import float_operators
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers

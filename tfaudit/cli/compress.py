@@ -83,7 +83,7 @@ def compress(
         int, option("Seed for the data split, the calibration images and fine-tuning.")
     ] = 0,
     images: Annotated[
-        ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples")
+        ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature")
     ],
     alpha: Alpha = 0.05,
 ) -> None:

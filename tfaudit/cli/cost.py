@@ -30,6 +30,9 @@ def cost(
     ],
     repeats: Annotated[int, option("Rounds of the latency measurement; 0 skips it.")] = 30,
     threads: Annotated[int, option("Threads of LiteRT.")] = 1,
+    signature: Annotated[
+        str | None, option("Name of the signature to measure, for .tflite files with several.")
+    ] = None,
     ethos: Annotated[
         str | None,
         option("Also print what the files need on an Arm Ethos-U, such as ethos-u55-256."),
@@ -50,7 +53,7 @@ def cost(
     files = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in targets}
     models = _of_study(store) if store else files
     with captured_output():
-        table = measure_variants(models, repeats=repeats, threads=threads)
+        table = measure_variants(models, repeats=repeats, threads=threads, signature=signature)
     titles = store.study.titles if store else {name: name for name in files}
     out.print(_cost_table(table, titles))
     if ethos is not None:

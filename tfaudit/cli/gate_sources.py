@@ -31,6 +31,7 @@ class GatedModel:
             predictions.
         gzipped: the same of the gzipped files; None where only those on disk are known.
         file: file of the compressed model; None for predictions and studies.
+        signature: name of its signature, as in `predict`.
         paired: whether compressed members are made from the baseline's members of the same names.
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
@@ -44,6 +45,7 @@ class GatedModel:
     sizes: tuple[float, float] | None = None
     gzipped: tuple[float, float] | None = None
     file: Path | None = None
+    signature: str | None = None
     paired: bool = False
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -60,7 +62,7 @@ class GatedModel:
             self.compressed,
             limits,
             sizes=self.sizes,
-            needs=device_needs(self.file, limits),
+            needs=device_needs(self.file, limits, self.signature),
             paired=self.paired,
             corrupted=self.corrupted,
             slices=self.slices,
@@ -177,6 +179,7 @@ def from_models(
             predictions,
             (size, models.sizes[name]),
             file=path,
+            signature=options.signature,
             notes=models.notes,
             slices=None
             if models.features is None

@@ -238,7 +238,7 @@ class ModelFile:
     def read(cls, path: Path, options: ImageOptions) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with errors_naming(path):
-            model = read_model(path)
+            model = read_model(path, options.signature)
             return cls(path, model, image_shape(model, options.output), options)
 
     @property

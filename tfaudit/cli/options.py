@@ -222,6 +222,7 @@ class ImageOptions:
         skip_unreadable: number of unreadable images to skip, as in `labelled_images`.
         examples: CSV file whose column `example` holds the ids of the only images to use.
         output: name of the output of models with several.
+        signature: name of the signature of flatbuffers with several, as in `predict`.
         scores_are: kind of the models' outputs, for models that do not show it, as in `predict`.
         limit: largest number of images; all by default.
 
@@ -268,6 +269,9 @@ class ImageOptions:
     ] = None
     output: Annotated[
         str | None, _of_images("Name of the output to judge, for models with several.", "--output")
+    ] = None
+    signature: Annotated[
+        str | None, _of_images("Name of the signature to run, for .tflite files with several.")
     ] = None
     scores_are: ScoresAre = "auto"
     limit: Annotated[int | None, _of_images("Maximum number of images; all by default.")] = None

@@ -77,6 +77,7 @@ def cost(
     threads: int = 1,
     repeats: int = REPEATS,
     images: Inputs | None = None,
+    signature: str | None = None,
 ) -> Cost:
     """Measure size, operations and latency of a Keras model or a flatbuffer.
 
@@ -89,6 +90,7 @@ def cost(
         threads: number of LiteRT threads.
         repeats: number of latency samples; 0 measures no latency.
         images: inputs of the network, `(N, H, W, C)` or any that `predict` takes; by default seeded pixels or tokens.
+        signature: name of the signature to measure if a flatbuffer has several, as for `predict`.
 
     Raises:
         InputError: the model, the images or a setting cannot be used.
@@ -100,7 +102,7 @@ def cost(
        parameters  flops
     0          20   1296
     """
-    (only,) = _costs({"model": model}, repeats, threads, images).values()
+    (only,) = _costs({"model": model}, repeats, threads, images, signature).values()
     return only
 
 
@@ -110,6 +112,7 @@ def measure_variants(
     threads: int = 1,
     repeats: int = REPEATS,
     images: Inputs | None = None,
+    signature: str | None = None,
 ) -> pd.DataFrame:
     """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
@@ -129,7 +132,7 @@ def measure_variants(
     1       8          40     64
     """
     rows = []
-    for name, model_cost in _costs(models, repeats, threads, images).items():
+    for name, model_cost in _costs(models, repeats, threads, images, signature).items():
         ratios = model_cost.latency.set_index("batch")["ratio"].astype(float)
         extra = {f"latency_{batch}_ratio": ratios.get(batch, np.nan) for batch in BATCHES}
         rows.append({"variant": name} | model_cost._row() | extra)
@@ -137,11 +140,15 @@ def measure_variants(
 
 
 def _costs(
-    models: Mapping[str, Any], repeats: int, threads: int, images: Inputs | None
+    models: Mapping[str, Any],
+    repeats: int,
+    threads: int,
+    images: Inputs | None,
+    signature: str | None,
 ) -> dict[str, Cost]:
     require(len(models) > 0, "models", dict(models), "one model or more")
     require_whole("repeats", repeats, 0)
-    opened = {name: open_model(model) for name, model in models.items()}
+    opened = {name: open_model(model, signature) for name, model in models.items()}
     if not all(isinstance(model, bytes) for model in opened.values()):
         from tfaudit.compress.keras_model import require_tensorflow
 

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from tfaudit.audits.gate.limits import DEVICE, NPU, Limits
+from tfaudit.compress.model_files import open_model
 
 
-def device_needs(model: bytes | str | Path | None, limits: Limits) -> dict[str, float]:
+def device_needs(
+    model: bytes | str | Path | None, limits: Limits, signature: str | None = None
+) -> dict[str, float]:
     """Return the latency on this machine, and SRAM and flash on an Arm Ethos-U, of a model's file.
 
     Nothing is measured that no limit needs, nor for a model whose file is unknown.
@@ -13,6 +16,7 @@ def device_needs(model: bytes | str | Path | None, limits: Limits) -> dict[str, 
     Args:
         model: bytes of a flatbuffer, or path of a file; None if it is unknown.
         limits: limits of a gate.
+        signature: name of the signature whose latency is measured if a flatbuffer has several.
 
     Raises:
         InputError: LiteRT or Vela cannot read the file, or Vela is not installed.
@@ -25,7 +29,9 @@ def device_needs(model: bytes | str | Path | None, limits: Limits) -> dict[str, 
     if model is not None and "latency_ms" in limited:
         from tfaudit.compress.litert.latency import latencies
 
-        needs["latency_ms"] = float(latencies({"file": model}, batches=[1])["latency_ms"][0])
+        needs["latency_ms"] = float(
+            latencies({"file": open_model(model, signature)}, batches=[1])["latency_ms"][0]
+        )
     if model is not None and limited & NPU:
         from tfaudit.compress.litert.ethos import ethos_cost
 

@@ -35,6 +35,7 @@ def predictions_of(
     data: Any,
     *,
     output: str | None = None,
+    signature: str | None = None,
     batch_size: int = 256,
     scores_are: str = "auto",
     class_names: Sequence[str] | None = None,
@@ -48,6 +49,7 @@ def predictions_of(
         data: `(x, y)` or `(x, y, groups)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x
             is an array, or a dictionary or tuple of arrays, and y integers `(N,)` or one-hot `(N, C)`.
         output: name of the output to use if models have several, as in `tfaudit.predict`.
+        signature: name of the signature to run if flatbuffers have several, as in `tfaudit.predict`.
         batch_size: examples per step.
         scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
         class_names: names of the C classes; the data's class names by default.
@@ -80,6 +82,7 @@ def predictions_of(
                 k=k,
                 batch_size=batch_size,
                 output=output,
+                signature=signature,
                 scores_are=scores_are,
                 threads=threads,
                 check_range=check_range,
@@ -123,7 +126,7 @@ def compare_models(
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `predictions_of`.
         alpha: significance level: a class is significant if p <= alpha; intervals have level 1 - alpha.
         margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
-        **options: `output`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`.
+        **options: `output`, `signature`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`.
 
     Raises:
         InputError: `predictions_of` or `tfaudit.compare` refuses an argument.
@@ -171,7 +174,7 @@ def gate_models(
         own_size = _size(compressed[name])
         sizes = None if size is None or own_size is None else (size, own_size)
         content: Any = None if own_size is None else compressed[name]
-        needs = device_needs(content, limits)
+        needs = device_needs(content, limits, options.get("signature"))
         verdicts[name] = gate(
             before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes, needs=needs
         )

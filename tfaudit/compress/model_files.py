@@ -19,30 +19,47 @@ SUFFIXES = (".keras", ".tflite")
 """Suffixes of model files."""
 
 
-def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
-    """Return a flatbuffer as bytes, or a checked Keras model. A flatbuffer needs no TensorFlow.
+def open_model(
+    model: keras.Model | bytes | str | Path, signature: str | None = None
+) -> keras.Model | bytes:
+    """Return a flatbuffer as bytes, with one signature, or a checked Keras model. A flatbuffer needs no TensorFlow.
+
+    Args:
+        model: a Keras 3 model, the bytes of a flatbuffer, or the path of either.
+        signature: name of the signature of a flatbuffer that has several.
 
     Raises:
-        InputError: the model is neither of these, nor the path of a readable `.keras` or `.tflite` file.
+        InputError: the model is neither of these, nor the path of a readable `.keras` or `.tflite` file; or the
+            flatbuffer has no such signature, or several of which none is named and that may be meant.
 
     >>> open_model("model.h5")
     Traceback (most recent call last):
     tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file
     """
-    opened: Any = read_model(Path(model)) if isinstance(model, str | Path) else model
-    if isinstance(opened, bytes | bytearray | memoryview):
-        return bytes(opened)
+    opened: Any = model
+    if isinstance(model, str | Path):
+        opened = read_model(Path(model), signature)
+    elif isinstance(model, bytes | bytearray | memoryview):
+        opened = _with_signature(bytes(model), signature)
+    if isinstance(opened, bytes):
+        return opened
     from tfaudit.compress.keras_model import check_model
 
     return check_model(opened)
 
 
-def read_model(path: Path) -> keras.Model | bytes:
-    """Return the bytes of a `.tflite` file, or the model that `load_keras` reads from any other file."""
+def read_model(path: Path, signature: str | None = None) -> keras.Model | bytes:
+    """Return the bytes of a `.tflite` file with one signature, or the model in a `.keras` file, as `load_keras`."""
     if path.suffix == ".keras":
         return load_keras(path)
     _require_file(path, *SUFFIXES)
-    return path.read_bytes()
+    return _with_signature(path.read_bytes(), signature)
+
+
+def _with_signature(content: bytes, signature: str | None) -> bytes:
+    from tfaudit.compress.litert.signatures import with_signature
+
+    return with_signature(content, signature)
 
 
 def load_keras(path: Path) -> keras.Model:
@@ -72,7 +89,13 @@ def errors_naming(model: str | Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        known = error.argument.partition(",")[0] in ("model", "images", "scores", "output")
+        known = error.argument.partition(",")[0] in (
+            "model",
+            "images",
+            "scores",
+            "output",
+            "signature",
+        )
         if not known or (isinstance(model, Path) and str(model) in str(error)):
             raise
         raise InputError(f"{model}: {error.argument}", error.got, error.expected) from None

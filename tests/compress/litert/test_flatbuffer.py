@@ -5,9 +5,13 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from tests.builders.flatbuffers import constant, flatbuffer, graph, operator, tensor
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.compress.cost import cost
+from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies
-from tfaudit.errors import Notice
+from tfaudit.compress.model_comparison import compare_models
+from tfaudit.errors import InputError, Notice
 
 
 def skip_connection():
@@ -65,6 +69,35 @@ def too_fine_result():
     return flatbuffer(graph("main", tensors, operators, ["x"], ["scores"]))
 
 
+def scaled(name, kernel, result="scores"):
+    """A subgraph for `(N, 2)`: its scores, or their sum as a loss."""
+    tensors = [
+        tensor("x", (1, 2), sides=[-1, 2]),
+        constant("kernel", np.float32(kernel)),
+        tensor("scores", (1, 2), sides=[-1, 2]),
+        constant("all", [0, 1]),
+        tensor("loss", ()),
+    ]
+    operators = [
+        operator(
+            "FULLY_CONNECTED", ["x", "kernel", None], ["scores"], schema.FullyConnectedOptionsT()
+        ),
+        operator("SUM", ["scores", "all"], ["loss"], schema.ReducerOptionsT()),
+    ]
+    return graph(name, tensors, operators[: 2 if result == "loss" else 1], ["x"], [result])
+
+
+def several_signatures(*names):
+    """Subgraphs that train, swap and keep two scores; the names are those of signatures."""
+    graphs = {
+        "train": scaled("train", np.eye(2), "loss"),
+        "swap": scaled("swap", [[0, 1], [1, 0]]),
+        "keep": scaled("keep", np.eye(2)),
+    }
+    numbers = [(name, [*graphs].index(name)) for name in names]
+    return flatbuffer(*graphs.values(), signatures=numbers)
+
+
 def test_open_sides_take_the_size_of_the_images_before_tensors_are_allocated(rng):
     x = rng.random((5, 4, 4, 1), np.float32)
     pooled = x.reshape(5, 2, 2, 2, 2).max(axis=(2, 4)).mean(axis=(1, 2))
@@ -80,6 +113,41 @@ def test_a_batch_that_a_file_fixes_inside_runs_example_by_example(rng):
     np.testing.assert_array_equal(classes[:, 0], x.reshape(5, 4).argmax(axis=1))
     times = latencies({"file": batch_of_one_inside()}, batches=(1, 3), repeats=1)["latency_ms"]
     assert times.isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("signatures", "named", "expected"),
+    [
+        (["train", "swap", "keep"], "keep", [0, 1]),
+        (["train", "swap", "keep"], "swap", [1, 0]),
+        (["train", "swap"], None, [1, 0]),  # a loss is no scores
+        (["keep"], None, [0, 1]),
+        (["swap"], "serving_default", [1, 0]),  # no other can be meant
+    ],
+)
+def test_a_signature_runs_that_is_named_or_alone_gives_scores(signatures, named, expected):
+    content, x = several_signatures(*signatures), np.eye(2, dtype="float32")
+    classes, _ = predict(content, x, signature=named, scores_are="logits")
+    assert classes[:, 0].tolist() == expected
+    assert cost(content, signature=named, repeats=1).summary()["flops"] == 8
+    assert device_needs(content, Limits(latency_ms=1), named)["latency_ms"] > 0
+    pair = compare_models(
+        content, {"same": content}, (x, expected), signature=named, scores_are="logits"
+    )["same"]
+    assert pair.overall.accuracy_before == 1
+
+
+@pytest.mark.parametrize(("named", "got"), [(None, "none"), ("serve", "'serve'")])
+def test_a_signature_that_is_unclear_or_unknown_is_asked_for_by_name(named, got):
+    content = several_signatures("train", "swap", "keep")
+    line = f"signature: got {got} for a flatbuffer of several, expected one of train, swap, keep"
+    for run in (
+        lambda: predict(content, np.eye(2), signature=named),
+        lambda: cost(content, signature=named),
+    ):
+        with pytest.raises(InputError) as caught:
+            run()
+        assert str(caught.value) == line
 
 
 def test_what_xnnpack_refuses_runs_without_it_and_a_notice_says_so():

@@ -44,6 +44,7 @@ def predict(
     classes: Sequence[int] | np.ndarray | None = None,
     scores_are: str = "auto",
     output: str | None = None,
+    signature: str | None = None,
     check_range: bool = True,
 ) -> RankedClasses:
     """Predict the k best classes for each image or other example, best first, with their probabilities.
@@ -70,6 +71,8 @@ def predict(
         scores_are: "probabilities" or "logits"; needed only if neither the model nor its scores show which.
         output: name of the output to use if the model has several: a key of the dictionary that it returns, or the name
             of the output's layer; for a flatbuffer, the name in its signature.
+        signature: name of the signature to run if a flatbuffer has several; by default the only one that takes batches
+            and returns scores.
         check_range: whether to refuse images that are scaled differently from those that an integer model was
             calibrated with: in 100 examples from all parts of the data, most values lie outside its range, or all in a
             sliver of it. Batches are all predicted before that is known.
@@ -87,7 +90,7 @@ def predict(
     >>> classes.tolist(), probabilities.round(3)
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
-    forward = forward_of(model, threads, output)
+    forward = forward_of(model, threads, output, signature)
     return _ranked(
         forward, images, k, classes, scores_are, batch_size=batch_size, check_range=check_range
     )
@@ -240,9 +243,11 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
     return allowed
 
 
-def forward_of(model: object, threads: int = 1, output: str | None = None) -> Any:
+def forward_of(
+    model: object, threads: int = 1, output: str | None = None, signature: str | None = None
+) -> Any:
     """Return the inference function of a Keras model, a flatbuffer or the path of either: inputs in, scores out."""
-    opened = open_model(model)  # type: ignore[arg-type]
+    opened = open_model(model, signature)  # type: ignore[arg-type]
     if isinstance(opened, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
