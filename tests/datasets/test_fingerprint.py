@@ -32,6 +32,7 @@ def of(x=INPUTS, y=Y, names=("a", "b", "c"), **facts):
         (of(X), "inputs"),
         (of(y=Y[::-1]), "labels"),
         (of(y=np.eye(3)[Y]), "labels"),
+        (of(weights=1 + Y), "labels"),
         (of({key: values[:60] for key, values in INPUTS.items()}, Y[:60]), "number"),
         (of(names=("b", "a", "c")), "class names"),
         (of(ids=np.arange(90)[::-1]), "ids"),

@@ -9,7 +9,7 @@ from tests.builders.own_code import write_own
 from tests.builders.refusals import assert_refused
 from tfaudit import Examples, load_dataset
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.examples import as_dataset, read_examples
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.preview import previews
 from tfaudit.datasets.validation import split_validation
@@ -61,7 +61,7 @@ def test_dictionaries_and_text_keep_their_structure(returned):
     [
         (
             None,
-            r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset or batches",
+            r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, weights\), a tf.data.Dataset or batches",
         ),
         ((X,), "got a tuple of 1 from own"),
         ((X, Y[:5]), "got 6 in x, 5 in y from own, expected as many examples in all"),
@@ -90,10 +90,53 @@ def test_dictionaries_and_text_keep_their_structure(returned):
         ),
         ((X, Y, {"side": ["l"]}), r"got \(1,\) values in group 'side' from own, expected 6"),
         (Examples(X, Y, ids=["a"] * 6), "got 6 ids, 1 of them different, from own"),
+        (
+            (X, Y, list("llrrll")),
+            r"got text as weights from own, expected sample weights \(6,\), .* groups have names",
+        ),
+        ((X, Y, np.ones(5)), r"got shape \(5,\) as weights from own"),
+        ((X, Y, Y - 1), "got weights from -1 to 1 from own"),
+        ((X, Y, np.zeros(6)), "got weights from 0 to 0 from own"),
+        (Examples(X, Y, list("llrrll")), "got groups without names from own, expected groups={"),
     ],
 )
 def test_what_is_no_data_set_is_one_clear_line(returned, message):
     assert_refused(message, read_examples, returned, "own")
+
+
+WEIGHTS = np.array([1, 0, 2, 1, 1, 0.5])
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        (X, Y, WEIGHTS),
+        (X, Y, WEIGHTS[:, None]),
+        tf.data.Dataset.from_tensor_slices((X, Y, WEIGHTS)),
+        tf.data.Dataset.from_tensor_slices((X, Y, WEIGHTS)).batch(4),
+        [(X[:4], Y[:4], WEIGHTS[:4]), (X[4:], Y[4:], WEIGHTS[4:])],
+        Examples(X, Y, weights=WEIGHTS),
+    ],
+)
+def test_a_third_element_is_weights(returned):
+    data = as_dataset(returned, "own", "train")
+    assert not data.known_groups
+    for rows in (data, data.take(4), data.select(np.array([5, 2]), split="train")):
+        np.testing.assert_array_equal(rows.weights, WEIGHTS[rows.example_ids.astype(int)])
+    ordered = [*data.batches(4, weights=True).as_numpy_iterator()]
+    np.testing.assert_array_equal(np.concatenate([w for _, _, w in ordered]), WEIGHTS)
+    x, _, weights = next(iter(training_batches(data, batch_size=6, seed=0, weights=True)))
+    np.testing.assert_array_equal(weights, WEIGHTS[(x[:, 0] // 2).numpy().astype(int)])
+    assert len(next(iter(training_batches(data, batch_size=6, seed=0)))) == 2
+
+
+@pytest.mark.parametrize("third", [{"side": list("llrrll")}, pd.DataFrame({"side": [*"llrrll"]})])
+def test_a_third_element_with_names_is_groups(third):
+    data = as_dataset((X, Y, third), "own", "train")
+    assert data.weights is None
+    assert data.groups["side"].tolist() == list("llrrll")
+    stream = tf.data.Dataset.from_tensor_slices((X, Y, {"side": list("llrrll")}))
+    assert as_dataset(stream, "own", "train").groups["side"].tolist() == list("llrrll")
 
 
 def own(tmp_path, code):

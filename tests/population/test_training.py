@@ -46,6 +46,17 @@ def trained(one, seed):
     return model, one.train(model, seed)
 
 
+def test_weights_of_examples_multiply_their_losses():
+    """Twice the loss at half the rate is the same step."""
+    doubled = dataclasses.replace(DATA, weights=np.full(150, 2, np.float32))
+    plan = Training(steps=1, batch_size=150, micro_batch=50)
+    made = []
+    for data, rate in ((DATA, 0.02), (doubled, 0.01)):
+        settings = dataclasses.replace(plan, learning_rate=rate)
+        made.append(trained(Trainer(STUDY, settings, data), 1)[0])
+    assert_same_weights(*made)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",

@@ -19,6 +19,7 @@ from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.model_files import errors_naming, image_shape, read_model
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.datasets.copies import digests, notes_on_copies
+from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.names import clean_names
@@ -85,7 +86,7 @@ def predict_models(
         *(ModelFile.read(path, options) for path in compressed),
     ]
     images = read_images(models, data, options)
-    notes = [*images.notes]
+    notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
     contents: list[bytes] = []
     first, *others = (
         _predictions(model, images, options.batch_size, contents if model is models[0] else None)

@@ -15,7 +15,7 @@ from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import errors_naming
-from tfaudit.datasets.examples import as_dataset
+from tfaudit.datasets.examples import as_dataset, tell_unused_weights
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
@@ -46,7 +46,7 @@ def predictions_of(
 
     Args:
         models: Keras 3 models, bytes of flatbuffers, or paths of either, by name.
-        data: `(x, y)` or `(x, y, groups)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x
+        data: `(x, y)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x
             is an array, or a dictionary or tuple of arrays, and y integers `(N,)` or one-hot `(N, C)`.
         output: name of the output to use if models have several, as in `tfaudit.predict`.
         signature: name of the signature to run if flatbuffers have several, as in `tfaudit.predict`.
@@ -71,6 +71,7 @@ def predictions_of(
         "models by name",
     )
     examples = as_dataset(data, "data", "test")
+    tell_unused_weights(examples, "data")
     inputs = examples.held if examples.in_memory else examples
     names = tuple(class_names or examples.class_names)
 

@@ -90,6 +90,7 @@ class Dataset:
         known_ids: ids of the examples, str `(N,)`; required with `inputs`.
         known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `inputs`.
         targets: the labels as the user's function returned them, `(N,)` or one-hot; the known labels by default.
+        weights: factors of the examples' losses in training, float32 `(N,)`; None for 1.
         preview: how the report and the viewer show an example, as in `tfaudit.Examples`.
         notes: sentences about the examples that readers of results need, such as which images were left out.
     """
@@ -105,6 +106,7 @@ class Dataset:
     known_ids: np.ndarray | None = field(default=None, repr=False)
     known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     targets: np.ndarray | None = field(default=None, repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
     preview: Callable[[Any], Any] | Sequence[Any] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
@@ -187,10 +189,13 @@ class Dataset:
             )
         return self.stream
 
-    def batches(self, batch_size: int, *, targets: bool = False) -> tf.data.Dataset:
+    def batches(
+        self, batch_size: int, *, targets: bool = False, weights: bool = False
+    ) -> tf.data.Dataset:
         """Return a `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
 
-        Examples that are not images keep the types of their inputs. With `targets`, these replace the labels.
+        Examples that are not images keep the types of their inputs. With `targets`, these replace the labels. With
+        `weights`, those of the examples follow, if they have any.
 
         Raises:
             InputError: `batch_size` is below 1, or the images vary in size.
@@ -200,25 +205,28 @@ class Dataset:
         require_least(1, batch_size=batch_size)
         if self.in_memory:
             # One tensor, sliced by ranges: slicing example by example takes twenty times as long.
-            inputs, labels = self.tensors(targets=targets)
+            held = self.tensors(targets=targets, weights=weights)
             starts = tf.data.Dataset.range(0, self.num_examples, batch_size)
 
-            def batch(start: tf.Tensor) -> tuple[Any, tf.Tensor]:
-                return mapped(lambda values: values[start : start + batch_size], (inputs, labels))
+            def batch(start: tf.Tensor) -> tuple[Any, ...]:
+                return mapped(lambda values: values[start : start + batch_size], held)  # type: ignore[no-any-return]
 
             batches = starts.map(batch)
         else:
             batches = self.examples().batch(batch_size)
-        floats = batches.map(lambda inputs, labels: (self.as_floats(inputs), labels))
+        floats = batches.map(lambda inputs, *others: (self.as_floats(inputs), *others))
         return floats.with_options(pipeline_options()).prefetch(2)
 
-    def tensors(self, *, targets: bool = False) -> tuple[Any, tf.Tensor]:
-        """Return the inputs in memory, in their structure, and the labels or targets as tensors on the CPU."""
+    def tensors(self, *, targets: bool = False, weights: bool = False) -> tuple[Any, ...]:
+        """Return the inputs in memory, in their structure, labels or targets, and any weights, on the CPU."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
             labels = self.labels if self.targets is None or not targets else self.targets
-            return mapped(tf.constant, self.held), tf.constant(labels)
+            held: tuple[Any, ...] = (self.held, labels)
+            if weights and self.weights is not None:
+                held = (*held, self.weights)
+            return mapped(tf.constant, held)  # type: ignore[no-any-return]
 
     def as_floats(self, inputs: Any) -> Any:
         """Return a batch's pixels as float32; other inputs as they are."""
@@ -341,6 +349,7 @@ class Dataset:
             inputs=mapped(lambda values: values[positions], self.held),
             stream=None,
             targets=None if self.targets is None else self.targets[positions],
+            weights=None if self.weights is None else self.weights[positions],
             preview=preview,
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,19 +13,22 @@ import pandas as pd
 from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.structure import joined, leaves, mapped, without_lists
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, Notice
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.one_hot import without_one_hot
+
+WEIGHTS_UNUSED = "Sample weights are for training; in tests every example counts once."
+"""Note on examples for tests that have weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Labelled examples of any kind: images, texts, rows of a table.
 
-    A function `load(split)`, called with "train" and "test", returns these, `(x, y)`, `(x, y, groups)`, or a
-    `tf.data.Dataset` of such pairs or triples, single or in batches, or other batches of them, such as a Keras
-    `PyDataset`, which are read into memory.
+    A function `load(split)`, called with "train" and "test", returns these, `(x, y)`, `(x, y, weights)` as in `fit`, or
+    a `tf.data.Dataset` of such pairs or triples, single or in batches, or other batches of them, such as a Keras
+    `PyDataset`, which are read into memory. A dictionary or table in the place of the weights holds groups.
 
     Args:
         x: inputs of the model: an array `(N, ...)` of numbers or text, or a dictionary or tuple of such arrays.
@@ -37,6 +41,7 @@ class Examples:
             uint8 images are shown as they are, and dictionaries of single values as rows.
         cluster: `(N,)` names of clusters of examples that resemble each other, such as films, writers or patients:
             intervals are over clusters, not over single examples. A column `cluster` of `groups` means the same.
+        weights: `(N,)` factors of the examples' losses in training, from 0; 1 by default. Tests do not use them.
 
     Example:
         >>> texts = Examples(["how kind", "never again"], [1, 0], class_names=["complaint", "praise"])
@@ -51,6 +56,7 @@ class Examples:
     class_names: Sequence[str] | np.ndarray | None = None
     preview: Callable[[Any], Any] | Sequence[Any] | None = None
     cluster: Any = None
+    weights: Any = None
     labels: np.ndarray = field(
         init=False, repr=False, default_factory=lambda: np.empty(0, np.int64)
     )
@@ -89,6 +95,7 @@ class Examples:
             groups=_groups(name, self.groups, self.cluster, len(y)),
             cluster=None,
             ids=_ids(name, self.ids, len(y)),
+            weights=None if self.weights is None else _weights(name, self.weights, len(y)),
         )
         object.__setattr__(result, "labels", _labels(name, y))
         if self.class_names is not None:
@@ -109,6 +116,7 @@ class Examples:
             known_labels=self.labels,
             known_ids=np.asarray(self.ids),
             known_groups=self.groups,
+            weights=self.weights,
         )
 
 
@@ -127,9 +135,12 @@ def read_examples(returned: Any, name: str) -> Examples:
         raise InputError(
             "dataset",
             got,
-            "(x, y), (x, y, groups), a tf.data.Dataset or batches of these, or tfaudit.Examples",
+            "(x, y), (x, y, weights), a tf.data.Dataset or batches of these, or tfaudit.Examples",
         )
-    return Examples(*returned).checked(name)
+    x, y, *third = returned
+    named = any(isinstance(part, Mapping | pd.DataFrame) for part in third)
+    further = dict(zip(["groups" if named else "weights"], third, strict=False))
+    return Examples(x, y, **further).checked(name)
 
 
 def as_dataset(data: Any, argument: str, split: str) -> Dataset:
@@ -150,6 +161,12 @@ def as_dataset(data: Any, argument: str, split: str) -> Dataset:
     except InputError as problem:
         raise InputError(argument, problem.got, problem.expected) from None
     return examples.dataset(argument, split, tuple(examples.class_names or ()))
+
+
+def tell_unused_weights(data: Dataset, argument: str) -> None:
+    """Say in a `Notice` if examples for tests have weights."""
+    if data.weights is not None:
+        warnings.warn(Notice(f"{argument}: {WEIGHTS_UNUSED}"), stacklevel=3)
 
 
 def _in_batches(stream: Any, name: str) -> Any:
@@ -234,8 +251,28 @@ def _labels(name: str, y: np.ndarray) -> np.ndarray:
     return labels
 
 
+def _weights(name: str, weights: Any, examples: int) -> np.ndarray:
+    """Return weights as float32 `(N,)`."""
+    values = _array(name, weights)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    expected = (
+        f"sample weights ({examples},), numbers from 0; groups have names, {{'region': values}}"
+    )
+    if values.dtype.kind == "U" or values.shape != (examples,):
+        kind = "text" if values.dtype.kind == "U" else f"shape {values.shape}"
+        raise InputError("dataset", f"{kind} as weights from {name}", expected)
+    floats = values.astype(np.float32)
+    if not (np.isfinite(floats).all() and floats.min() >= 0 < floats.max()):
+        got = f"weights from {floats.min():g} to {floats.max():g} from {name}"
+        raise InputError("dataset", got, expected)
+    return floats
+
+
 def _groups(name: str, groups: Any, cluster: Any, examples: int) -> dict[str, np.ndarray]:
-    columns = groups if isinstance(groups, pd.DataFrame | Mapping) else {"group": groups}
+    columns = {} if groups is None else groups
+    if not isinstance(columns, pd.DataFrame | Mapping):
+        got = f"groups without names from {name}"
+        raise InputError("dataset", got, "groups={'region': values}, or weights=values")
     arrays = {str(key): _array(name, columns[key]) for key in columns if columns[key] is not None}
     if cluster is not None:
         if CLUSTER in arrays:

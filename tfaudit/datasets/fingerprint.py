@@ -31,7 +31,7 @@ class Fingerprint:
         number: number of the examples.
         class_names: hash of the names of the classes, in their order.
         inputs: hash of the inputs but floats, or of what describes a stream, whose files every process reads.
-        labels: hash of the labels and targets in their order; empty for a stream, as are all that follow.
+        labels: hash of labels, targets and weights in their order; empty for a stream, as are all that follow.
         ids: hash of the ids.
         groups: hash of the further columns.
         floats: hash of the inputs that are floats.
@@ -74,6 +74,7 @@ class Fingerprint:
                 {
                     "labels": data.labels,
                     "targets": data.labels if data.targets is None else data.targets,
+                    "weights": np.ones(0) if data.weights is None else data.weights,
                 }
             ),
             _hash({"ids": data.example_ids.astype(str)}),

@@ -55,6 +55,9 @@ class LabelledImages:
     batches: Callable[[int], Iterator[Any]]
     notes: tuple[str, ...] = ()  # sentences about the images that readers of results need
     clusters: np.ndarray | None = None  # cluster of each image, such as its film, (N,); or None
+    weights: np.ndarray | None = (
+        None  # factor of each image's loss in training, float32 (N,); or None
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "example_ids", clean_texts(self.example_ids, "example ids"))
@@ -98,6 +101,7 @@ class LabelledImages:
             example_ids=self.example_ids[chosen],
             batches=batches,
             clusters=None if self.clusters is None else self.clusters[chosen],
+            weights=None if self.weights is None else self.weights[chosen],
         )
 
 
@@ -281,6 +285,7 @@ def _of_examples(
             for start in range(0, len(positions), size)
         ),
         clusters=None if clusters is None else clusters[positions],
+        weights=None if examples.weights is None else examples.weights[positions],
     )
 
 

@@ -30,6 +30,7 @@ def training_batches(
     seed: int,
     augmentation: str = "none",
     targets: bool = False,
+    weights: bool = False,
     columns: Sequence[str] = (),
     start: int = 0,
 ) -> tf.data.Dataset:
@@ -47,6 +48,7 @@ def training_batches(
         seed: seed of order and augmentation, 0 to 2**31 - 1.
         augmentation: name of the augmentation, one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
         targets: whether to yield the labels as the user's function returned them, such as one-hot.
+        weights: whether to yield the weights of the examples, float32 `(B,)`, as a third element, if they have any.
         columns: names of groups to add to the inputs, `(B,)` each, of a data set in memory; none by default. The rest
             of the batches does not depend on them.
         start: number of batches to leave out at the beginning, without decoding their images; none by default.
@@ -85,19 +87,20 @@ def training_batches(
     order = tf.random.fold_in(root, ORDER)
     seeds = tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
-        batches = _epochs_in_memory(dataset, batch_size, order, targets, columns, start)
+        held = dataset.tensors(targets=targets, weights=weights)
+        batches = _epochs_in_memory(dataset, held, batch_size, order, columns, start)
     else:
         crops = augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED.get(augmentation, augment)
         batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None, start)
 
-    def finish(step: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
-        inputs, labels = batch
+    def finish(step: tf.Tensor, batch: tuple[Any, ...]) -> tuple[Any, ...]:
+        inputs, *others = batch
         own = inputs[MODEL_INPUTS] if columns else inputs
         if dataset.has_images:
             own = augment(own, tf.random.fold_in(seeds, step))
         own = dataset.as_floats(own)
-        return ({**inputs, MODEL_INPUTS: own} if columns else own), labels
+        return ({**inputs, MODEL_INPUTS: own} if columns else own), *others
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     return (
@@ -132,19 +135,18 @@ def full_batches(
 
 def _epochs_in_memory(
     dataset: Dataset,
+    held: tuple[Any, ...],
     batch_size: int,
     seed: tf.Tensor,
-    targets: bool,
     columns: Sequence[str],
     start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
-    held = dataset.tensors(targets=targets)
     if columns:
         with tf.device("CPU:0"):
             groups = {name: tf.constant(dataset.groups[name].to_numpy()) for name in columns}
-        held = {**groups, MODEL_INPUTS: held[0]}, held[1]
+        held = ({**groups, MODEL_INPUTS: held[0]}, *held[1:])
     count = dataset.num_examples
     first, passed = divmod(start, -(-count // batch_size))
 

@@ -112,7 +112,13 @@ class OwnTraining(TrainerInOneModel):
         stops = [] if until is None else [StopAt(until)]
         data = self.data
         targets = data.labels if data.targets is None else data.targets
-        train = Examples(data.held, targets, data.groups, class_names=data.class_names)
+        train = Examples(
+            data.held,
+            targets,
+            data.groups,
+            class_names=data.class_names,
+            weights=data.weights,
+        )
         trained = False
         while not trained:
             self._start_from(model)

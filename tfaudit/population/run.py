@@ -15,6 +15,7 @@ from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.copies import notes_on_shared
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, Notice, require
@@ -171,6 +172,7 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
     train, test = load_splits(study)
+    tell_unused_weights(test, "dataset")
     if is_reference(study.dataset) and (notes := notes_on_shared(train.held, test.held)):
         test = dataclasses.replace(test, notes=(*test.notes, *notes))
         warnings.warn(Notice(f"dataset: {notes[0]}"), stacklevel=4)

@@ -286,9 +286,9 @@ class Trainer(TrainerInOneModel):
         if not self.steps:
             return pd.DataFrame({"epoch": []})
         part, held_out = self._split(seed, split_seed)
-        validation = held_out and held_out.batches(1024, targets=self._own_compilation).map(
-            self._with_targets
-        )
+        validation = held_out and held_out.batches(
+            1024, targets=self._own_compilation, weights=True
+        ).map(self._with_targets)
         callbacks = list(self.callbacks)
         self._execute_together(callbacks)
         if training.steps is not None or until is not None:
@@ -346,16 +346,17 @@ class Trainer(TrainerInOneModel):
             seed=seed,
             augmentation=self._training.augmentation,
             targets=self._own_compilation,
+            weights=True,
             columns=sorted(wanted.difference(inputs)),
             start=start,
         )
         return pairs.map(self._with_targets, num_parallel_calls=1)
 
-    def _with_targets(self, x: Any, labels: tf.Tensor) -> tuple[Any, tf.Tensor]:
+    def _with_targets(self, x: Any, labels: tf.Tensor, *weights: tf.Tensor) -> tuple[Any, ...]:
         """Return a batch with the targets of the loss: labels, or one-hot rows if they are smoothed."""
         if self._own_compilation or self._one_logit or not self._training.label_smoothing:
-            return x, labels
-        return x, tf.one_hot(labels, self.data.num_classes)
+            return x, labels, *weights
+        return x, tf.one_hot(labels, self.data.num_classes), *weights
 
     def _split(self, seed: int, split_seed: int | None = None) -> tuple[Dataset, Dataset | None]:
         """Return the part to train on and the part held out for validation."""

@@ -26,7 +26,7 @@ from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import as_dataset
+from tfaudit.datasets.examples import as_dataset, tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError, listed, one_line, plural, require
 from tfaudit.predictions import Predictions
@@ -156,6 +156,7 @@ def compress_to_limits(
         source = SourceModel(_model_file(model, Path(folder)))
         directory = Path(folder) / "search" if out is None else Path(out)
         labelled = as_dataset(data, "data", "test")
+        tell_unused_weights(labelled, "data")
         names = _class_names(source.model, labelled, settings)
         settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
         examples = in_memory(labelled, "data", names)

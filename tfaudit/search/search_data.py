@@ -163,4 +163,5 @@ def of_labelled_images(
         known_labels=images.labels,
         known_ids=images.example_ids.astype(str),
         known_groups={} if images.clusters is None else {CLUSTER: images.clusters},
+        weights=images.weights,
     )
