@@ -204,6 +204,13 @@ LAYOUTS = [
         "label 'label'; score of class 1 'V1', 2 'V2', 3 'V3'",
     ),
     Layout(
+        "two of ten digits, whose numbers are the names of the columns",
+        TWO,
+        {"digit": np.array([3, 8])[TWO.y], **columns(["3", "8"], TWO.shares)},
+        "label 'digit'; score of class 3 '3', 8 '8'",
+        dict(label_column="digit"),
+    ),
+    Layout(
         "KNIME: P (species=NAME)",
         THREE,
         {
@@ -395,6 +402,11 @@ ASKED = {
         },
         {},
         "got columns 'prob_*' beside 'index_*', expected the scores of all classes, not the best ones",
+    ),
+    "the best scores alone": (
+        {**columns([f"prob_{i}" for i in range(3)], -np.sort(-THREE.shares)), "label": THREE.y},
+        {},
+        "got columns 'prob_*' that fall from the first to the last in every row, expected the scores of all classes",
     ),
     "logits and probabilities": (
         {

@@ -27,17 +27,25 @@ def listed_classes(path: Path | None) -> KnownClasses:
 
 
 def known_classes(in_list: KnownClasses, labels: Labels) -> KnownClasses:
-    """Return what the labels add to a class list: their number, and without a list their names or their range."""
+    """Return what the labels add to a class list: their number, and without a list their names or numbers.
+
+    A list of numbers names classes if a label is no position in it; otherwise it raises `InputError`.
+    """
     examples = len(labels.values)
+    numbers: tuple[int, ...] = ()
+    if examples and _are_numbers(labels.values):
+        numbers = tuple(np.unique(_as_floats(labels.values)).astype(int).tolist())
+    codes = _codes(in_list.names)
+    if codes is not None and numbers and numbers[-1] < len(codes):
+        expected = f"names, or the numbers from 0 to {len(codes) - 1}"
+        raise InputError(in_list.where, f"classes {quoted(in_list.names)}", expected)
     if in_list.complete or not examples:
         return dataclasses.replace(in_list, examples=examples)
     where = str(labels.path)
-    if not _are_numbers(labels.values):
-        _require_no_fractions(labels.values, where)
-        return KnownClasses(where, tuple(np.unique(labels.values).tolist()), examples=examples)
-    numbers = _as_floats(labels.values)
-    least, most = int(numbers.min()), int(numbers.max())
-    return KnownClasses(where, least=least, most=most, examples=examples)
+    if numbers:
+        return KnownClasses(where, numbers=numbers, examples=examples)
+    _require_no_fractions(labels.values, where)
+    return KnownClasses(where, tuple(np.unique(labels.values).tolist()), examples=examples)
 
 
 def class_names(
@@ -122,15 +130,20 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
             raise InputError(where, f"unknown classes {unknown}", expected)
         values = pd.to_numeric(pd.Series(values)).to_numpy()
     values = values.astype(np.int64)
-    first = 1 if names and _first_number(names) == 1 else 0
-    least, most = values.min(), values.max()
-    if least < first:
-        raise InputError(where, f"class {least}", f"classes from {first}")
-    if names and most >= first + len(names):
-        counted = "; subtract 1 from classes that are counted from 1" if least > first == 0 else ""
-        expected = f"classes {first} to {first + len(names) - 1}{counted}"
-        raise InputError(where, f"class {most}", expected)
-    return values - first
+    codes = _codes(names or ())
+    if codes is not None:
+        indices = codes.get_indexer(values)
+        if (indices < 0).any():
+            got = f"unknown classes {quoted(np.unique(values[indices < 0]))}"
+            raise InputError(where, got, f"classes such as {quoted(names or ())}")
+        return indices
+    if values.min() < 0:
+        raise InputError(where, f"class {values.min()}", "classes from 0")
+    if names and values.max() >= len(names):
+        counted = "; subtract 1 from classes that are counted from 1" if values.min() == 1 else ""
+        expected = f"classes 0 to {len(names) - 1}{counted}"
+        raise InputError(where, f"class {values.max()}", expected)
+    return values
 
 
 def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | None:
@@ -172,20 +185,19 @@ def read_class_names(path: Path) -> list[str]:
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
-    for name, times in collections.Counter(names).most_common(1):
+    codes = _codes(names)
+    for name, times in collections.Counter(names if codes is None else codes).most_common(1):
         if times > 1:
             raise InputError(where, f"class {quoted([name])} twice", "different names")
-    if _are_numbers(np.array(names)) and _first_number(names) is None:
-        expected = f"names, or the numbers from 0 to {len(names) - 1}"
-        raise InputError(where, f"classes {quoted(names)}", expected)
     return tuple(names)
 
 
-def _first_number(names: Sequence[str]) -> int | None:
-    """Return 0 or 1 if the names are the numbers from there, in their order; None for anything else."""
-    return next(
-        (first for first in (0, 1) if [*names] == [str(first + i) for i in range(len(names))]), None
-    )
+def _codes(names: Sequence[str]) -> pd.Index | None:
+    """Return names that are numbers, such as years, but not those from 0 in their order; None for other names."""
+    if not names or not _are_numbers(np.array(names)):
+        return None
+    codes = pd.Index(_as_floats(np.array(names)).astype(np.int64))
+    return None if codes.equals(pd.RangeIndex(len(codes))) else codes
 
 
 def _numbered(columns: Sequence[str]) -> bool:

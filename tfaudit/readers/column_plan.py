@@ -190,31 +190,29 @@ def plan_predictions(
     """
     if isinstance(file, ArrayFile):
         return _plan_arrays(file, stated)
-    name = stated.prediction
-    matches = [] if name is None or name in file.columns else fnmatch.filter(file.columns, name)
-    draft = _Draft(file, {ID: stated.id, PREDICTION: None if matches else name})
+    pattern = stated.prediction or ""
+    is_pattern = pattern not in file.columns and bool(fnmatch.filter(file.columns, pattern))
+    draft = _Draft(file, {ID: stated.id, PREDICTION: None if is_pattern else stated.prediction})
     draft.give([stated.label], LABEL)
     draft.give([stated.cluster], CLUSTER)
     draft.classes = set(known.names) if {*known.names} <= {*file.columns} else set()
     draft.give_usual(ID, _IDS)
     draft.give_usual(MEMBER, ("member", "members"))
-    if not matches:
-        draft.give_usual(PREDICTION, _PREDICTIONS)
+    if is_pattern:
+        draft.give_usual(LABEL, _LABELS, _ALSO_LABELS)
+        _give_scores(draft, file, fnmatch.filter(draft.rest, pattern), known, stated=True)
+        draft.give(draft.rest, LEFT_OUT, f"unlike {pattern!r}")
+        return draft.plan()
+    draft.give_usual(PREDICTION, _PREDICTIONS)
     draft.give_usual(LABEL, _LABELS, _ALSO_LABELS)
     _leave_out_index(draft, file)
-    if matches:
-        _give_scores(
-            draft, file, [match for match in matches if match in draft.rest], known, stated=True
-        )
-        draft.give(draft.rest, LEFT_OUT, f"unlike {name!r}")
-        return draft.plan()
     _give_doubtful(draft, [name for name in draft.rest if file.is_numeric(name)], stated)
     prediction = draft.column(PREDICTION)
     if prediction is None:
         _give_scores(draft, file, draft.rest, known, stated=False)
-        return draft.plan()
-    _settle_fractions(draft, file, prediction, stated=prediction == name)
-    draft.give(draft.rest, LEFT_OUT, f"beside {prediction!r}")
+    else:
+        _settle_fractions(draft, file.text(prediction), prediction, stated)
+        draft.give(draft.rest, LEFT_OUT, f"beside {prediction!r}")
     return draft.plan()
 
 
@@ -239,16 +237,18 @@ def _give_doubtful(draft: "_Draft", numbers: Sequence[str], stated: StatedColumn
     raise InputError(draft.where, got, f"--label-column {name} or --prediction-column {name}")
 
 
-def _settle_fractions(draft: "_Draft", table: TableFile, column: str, *, stated: bool) -> None:
-    """Read fractions in the stated column of predictions as scores of class 1; of a usual name, ask."""
-    numbers = fractions(table.text(column))
+def _settle_fractions(
+    draft: "_Draft", values: np.ndarray, column: str, stated: StatedColumns
+) -> None:
+    """Read fractions in a column of predictions as scores of class 1 if the user named it; otherwise ask."""
+    numbers = fractions(values)
     if numbers is None:
         return
-    if stated:
+    if column == stated.prediction:
         draft.roles[column] = Role(SCORE, "1")
     elif are_probabilities(numbers.min(), numbers.max()):
         expected = f"classes, or --prediction-column {column} for the probability of class 1 of two"
-        raise InputError(draft.where, f"fractions in column {column!r}", expected)
+        raise InputError(draft.where, f"fractions in {draft.noun} {column!r}", expected)
 
 
 def _give_scores(
@@ -305,11 +305,6 @@ def labels_by_name(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if _plain(name) in (*_LABELS, *_ALSO_LABELS)]
 
 
-def names_predictions(name: str) -> bool:
-    """Return whether a column, or array, of this name usually holds classes, not scores."""
-    return _plain(name) in (*_PREDICTIONS, *_PERHAPS_PREDICTIONS)
-
-
 def _plain(name: str) -> str:
     """Return the letters and digits of a name in lower case."""
     return re.sub("[^a-z0-9]", "", name.lower())
@@ -327,11 +322,15 @@ def _plan_arrays(file: ArrayFile, stated: StatedColumns) -> ColumnPlan:
     if draft.column(PREDICTION) is None and len(draft.rest) == 1:
         draft.give(draft.rest, PREDICTION)
     _give_doubtful(draft, draft.rest, stated)
-    if draft.column(PREDICTION) is None:
+    prediction = draft.column(PREDICTION)
+    if prediction is None:
         expected = (
             "predictions in an array `scores` or `top1`, or one named with --prediction-column"
         )
         raise InputError(draft.where, draft.listed([*draft.names]), expected)
+    shape, dtype = file.shape_and_dtype(prediction)
+    if len(shape) == 1 and dtype.kind == "f" and _plain(prediction) in _PREDICTIONS:
+        _settle_fractions(draft, file.read(prediction), prediction, stated)
     draft.give(draft.rest, LEFT_OUT, "beside the predictions")
     return draft.plan()
 

@@ -3,10 +3,12 @@
 import collections
 import dataclasses
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
 
 from tfaudit.errors import InputError, quoted
-from tfaudit.readers.tables import TableFile
+from tfaudit.readers.tables import NUMBERS, TableFile
 from tfaudit.stats.class_numbers import numbered_name
 from tfaudit.stats.ranking import are_probabilities, sum_to_one
 
@@ -43,23 +45,27 @@ class KnownClasses:
         where: file that shows it.
         names: names in a class list, or of labels that are text; empty if classes are numbers.
         complete: whether `names` are all classes: those of a class list.
-        least, most: range of the labels, if they are numbers.
+        numbers: the labels that occur, if they are numbers, ascending.
         examples: number of labels.
     """
 
     where: str = ""
     names: tuple[str, ...] = ()
     complete: bool = False
-    least: int = 0
-    most: int = -1
+    numbers: tuple[int, ...] = ()
     examples: int = 0
+
+    @property
+    def most(self) -> int:
+        """The largest label that is a number; -1 without any."""
+        return self.numbers[-1] if self.numbers else -1
 
     @property
     def labels(self) -> str:
         """The labels in words."""
         if self.names:
             return f"classes {quoted(self.names)}"
-        return f"labels {self.least} to {self.most}" if self.most >= 0 else "unknown labels"
+        return f"labels {self.numbers[0]} to {self.most}" if self.numbers else "unknown labels"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +82,7 @@ def score_columns(
     """Return which of some columns of numbers are scores; a single one is the score of class 1 of two.
 
     Columns are scores if they are named after all classes, perhaps with the same letters around, or numbered alike,
-    from 0 or, if the labels are, from 1. Further numbers may be a class without examples: rows of probabilities, which
+    from 0 or as the labels are. Further numbers may be a class without examples: rows of probabilities, which
     sum to 1, prove what they are.
 
     Args:
@@ -95,6 +101,8 @@ def score_columns(
         return _one_score(table, columns[0], known, stated=stated)
     numbered = _numbered_schemes(columns)
     likely = [scheme for scheme in numbered if stated or scheme.is_of_scores]
+    if len(likely) > 1:
+        likely = [scheme for scheme in likely if not scheme.names_classes(table)] or likely
     if likely:
         return _by_number(table, columns, _only_scheme(table, likely), known, stated=stated)
     if known.names or stated:
@@ -128,6 +136,11 @@ class _Scheme:
     def words(self) -> set[str]:
         """Words of the prefix and the suffix."""
         return set(re.findall("[a-z]+", f"{self.prefix} {self.suffix}".lower()))
+
+    def names_classes(self, table: TableFile) -> bool:
+        """Return whether the columns seem to hold the best classes of an example, by their words and whole numbers."""
+        whole = all(table.kinds[column] != NUMBERS for column in self.columns.values())
+        return whole and bool(self.words & _RANK_WORDS)
 
     @property
     def is_of_scores(self) -> bool:
@@ -200,9 +213,11 @@ def _by_number(
 ) -> ScoreColumns:
     """Return numbered columns as the scores of the classes with these numbers, or in their order if names are known."""
     numbers = [*map(int, scheme.columns)]
-    counted_from_1 = known.names or (known.least >= 1 and known.most == numbers[-1])
-    first = 1 if numbers[0] == 1 and counted_from_1 else 0
-    if numbers != [*range(first, first + len(numbers))]:
+    shift = numbers[0] if known.names and numbers[0] == 1 else 0
+    as_labels = (
+        len(known.numbers) > 1 and {*known.numbers} <= {*numbers} and known.most == numbers[-1]
+    )
+    if numbers != [*range(shift, shift + len(numbers))] and not as_labels:
         got = (
             f"columns {scheme.pattern!r} numbered {numbers[0]} to {numbers[-1]} for {known.labels}"
         )
@@ -212,7 +227,6 @@ def _by_number(
         raise InputError(str(table.path), got, expected)
     if not stated:
         _refuse_ranks(table, scheme)
-    shift = first if known.names else 0
     classes = {column: str(int(number) - shift) for number, column in scheme.columns.items()}
     others = [column for column in columns if column not in classes]
     if stated and others:
@@ -224,13 +238,24 @@ def _by_number(
 
 
 def _refuse_ranks(table: TableFile, scheme: _Scheme) -> None:
-    """Raise an `InputError` if columns that are numbered alike name classes: then the scores are the best ones."""
-    for other in _numbered_schemes(table.columns):
-        if other.words & _RANK_WORDS and other != scheme and [*other.columns] == [*scheme.columns]:
-            got = f"columns {scheme.pattern!r} beside {other.pattern!r}"
-            stated = f"--prediction-column {scheme.pattern!r} if they are"
-            expected = f"the scores of all classes, not the best ones; {stated}"
-            raise InputError(str(table.path), got, expected)
+    """Raise an `InputError` for the best scores of each example, which fall or stand beside the best classes."""
+    columns = [*scheme.columns.values()]
+    beside = [
+        f" beside {other.pattern!r}"
+        for other in _numbered_schemes(table.columns)
+        if [*other.columns] == [*scheme.columns] and other != scheme and other.names_classes(table)
+    ]
+    if not beside and len(columns) > 2 and _fall(table.numbers(columns)):
+        beside = [" that fall from the first to the last in every row"]
+    if beside:
+        stated = f"--prediction-column {scheme.pattern!r} states that each is the score of the class with its number"
+        expected = f"the scores of all classes, not the best ones; {stated}"
+        raise InputError(str(table.path), f"columns {scheme.pattern!r}{beside[0]}", expected)
+
+
+def _fall(blocks: Iterable[np.ndarray]) -> bool:
+    """Return whether the numbers fall in every row, and rows differ, unlike those of a model that always says one."""
+    return all((np.diff(block) <= 0).all() and np.ptp(block, 0).any() for block in blocks)
 
 
 def _settled(

@@ -17,10 +17,10 @@ from tfaudit.readers.column_plan import (
     MEMBER,
     PREDICTION,
     PROBABILITIES,
+    SCORE,
     ColumnPlan,
     StatedColumns,
     fractions,
-    names_predictions,
     plan_labels,
     plan_predictions,
 )
@@ -227,26 +227,14 @@ def _array_sources(
     probabilities: bool | None,
     common: dict[str, Any],
 ) -> list[PredictionSource]:
-    name = plan.column(PREDICTION)
-    assert name is not None
+    (name,) = plan.columns(PREDICTION, SCORE)
     shape, dtype = arrays.shape_and_dtype(name)
     if 0 in shape:
         raise InputError(plan.where, f"an empty array {shape}", "at least one prediction")
-    one_value = len(shape) > 1 and shape[-1] == 1 and name.lower() != "top1"
-    if dtype.kind == "f" and (one_value or not names_predictions(name)):
-        scores = _one_score(arrays, name, shape)
-        if scores is not None:
-            rows = _by_member(plan.where, scores, scores.ndim == 1)
-            return [
-                _binary_source(where, row, probabilities, common) for where, row in rows.items()
-            ]
-    if dtype.kind in "iu" and len(shape) > 1 and _are_raw_scores(arrays.read(name), known):
-        got = f"{dtype} {shape}"
-        expected = (
-            f"classes from 0 of shape (members, {known.examples}), or floats: scores of a quantized model less its "
-            "zero point, times its scale"
-        )
-        raise InputError(plan.where, got, expected)
+    scores = _one_score(arrays, name, shape, dtype)
+    if scores is not None:
+        rows = _by_member(plan.where, scores, scores.ndim == 1)
+        return [_binary_source(where, row, probabilities, common) for where, row in rows.items()]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
@@ -255,16 +243,23 @@ def _array_sources(
     single = len(shape) == (1 if top1 else 2)
     if not top1:
         return _score_sources(arrays, name, single, common)
-    rows = _by_member(plan.where, arrays.read(name), single)
+    values = arrays.read(name)
+    _refuse_raw_scores(values, plan.where, known)
+    rows = _by_member(plan.where, values, single)
     return [
         PredictionSource(where, len(row), **common, top1=_classes(row, where))
         for where, row in rows.items()
     ]
 
 
-def _are_raw_scores(values: np.ndarray, known: KnownClasses) -> bool:
-    """Return whether integers `(N, C)` are scores of a quantized model, not classes `(K, N)`."""
-    return bool((values < 0).any()) or known.examples == len(values) != values.shape[1]
+def _refuse_raw_scores(values: np.ndarray, where: str, known: KnownClasses) -> None:
+    """Raise an `InputError` for integers `(N, C)`: they are scores of a quantized model, not classes `(K, N)`."""
+    if values.ndim != 2 or values.dtype.kind not in "iu":
+        return
+    if (values < 0).any() or known.examples == len(values) != values.shape[1]:
+        raw = "scores of a quantized model less its zero point, times its scale"
+        expected = f"classes from 0 of shape (members, {known.examples}), or floats: {raw}"
+        raise InputError(where, f"{values.dtype} {values.shape}", expected)
 
 
 def _score_sources(
@@ -325,11 +320,16 @@ def _binary_source(
     )
 
 
-def _one_score(arrays: ArrayFile, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return `(N,)` or `(K, N)` scores of one class, the second of two; None for an array of anything else."""
-    if len(shape) in (2, 3):
-        return arrays.read(name)[..., 0] if shape[-1] == 1 else None
-    return fractions(arrays.read(name)) if len(shape) == 1 else None
+def _one_score(
+    arrays: ArrayFile, name: str, shape: tuple[int, ...], dtype: np.dtype
+) -> np.ndarray | None:
+    """Return `(N,)` or `(K, N)` floats, scores of one class, the second of two; None for an array of anything else."""
+    if dtype.kind != "f":
+        return None
+    if len(shape) == 1:
+        return fractions(arrays.read(name))
+    is_one = len(shape) in (2, 3) and shape[-1] == 1 and name.lower() != "top1"
+    return arrays.read(name)[..., 0] if is_one else None
 
 
 def _classes(values: np.ndarray, where: str) -> np.ndarray:
