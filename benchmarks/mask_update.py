@@ -17,15 +17,12 @@ from collections.abc import Callable
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow_model_optimization.python.core.sparsity.keras import pruning_impl
 
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masks import rank_masks
 
 __all__ = ["main"]
-
-schedules._tfmot()
-from tensorflow_model_optimization.python.core.sparsity.keras import pruning_impl  # noqa: E402 - the safe import first
 
 Update = Callable[[], list[tf.Tensor]]
 

@@ -45,12 +45,12 @@ def keras_fits(net: str) -> Fits:
     import keras
 
     from tfaudit import Pruning
-    from tfaudit.compress.pruning import schedules
+    from tfaudit.compress import ConstantSparsity
     from tfaudit.models.registry import build_model
 
     images, labels = data_of(net)
     steps = STEPS[net]
-    schedule = schedules.constant(SPARSITY, begin=steps // 2, end=10**9, frequency=4 * steps)
+    schedule = ConstantSparsity(SPARSITY, steps // 2, 10**9, 4 * steps)
 
     class Clock(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:

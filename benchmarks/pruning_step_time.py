@@ -19,14 +19,12 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow_model_optimization.sparsity.keras as tfmot
+import tf_keras
 
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 
 __all__ = ["main"]
-
-tfmot = schedules._tfmot()
-import tf_keras  # noqa: E402 - TF-MOT's, to be imported after it
 
 BATCH = 128
 FOREVER = 10**9
@@ -73,7 +71,7 @@ def fits(
     net: Callable[[Any], Any], steps: int, now: Callable[[], float]
 ) -> dict[str, Callable[[], float]]:
     """Return the four fits by name: each runs `steps` steps and returns the milliseconds of one."""
-    schedule = schedules.constant(0.9, begin=steps // 2, end=FOREVER, frequency=4 * steps)
+    schedule = tfmot.ConstantSparsity(0.9, steps // 2, FOREVER, 4 * steps)
     parts = {
         "Keras 3": (keras, net(keras), []),
         "tfaudit.Pruning": (keras, net(keras), [Pruning(schedule)]),

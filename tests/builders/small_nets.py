@@ -6,16 +6,16 @@ import tensorflow as tf
 
 from tests.builders.equality import assert_all_close
 from tests.builders.pruning_reference import keep_count
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import PolynomialDecay
 
 STEPS = 12
 EPS = 0.02
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8 * STEPS, 6)).astype(np.float32)
 Y = RNG.integers(0, 4, len(X))
-POLYNOMIAL = {"initial": 0.0, "final": 0.8, "begin": 2, "end": 17, "frequency": 5}
+POLYNOMIAL = PolynomialDecay(0.0, 0.8, begin_step=2, end_step=17, frequency=5)
 
 
 class Counted(keras.Model):
@@ -82,8 +82,8 @@ def decayed_model(**compiling):
 
 
 def gradual():
-    """A callback that prunes by a schedule of TF-MOT."""
-    return Pruning(schedules.polynomial(**POLYNOMIAL))
+    """A callback that prunes by a schedule."""
+    return Pruning(POLYNOMIAL)
 
 
 def assert_zero_outside(model, masks):

@@ -146,4 +146,4 @@ def test_fits_with_masks(backend, run):
         "tests/compress/pruning/test_pruning_elsewhere.py",
         keras=backend,
     )
-    assert "7 passed, 1 skipped" in told
+    assert ("10 passed" if backend == "jax" else "9 passed, 1 skipped") in told

@@ -16,7 +16,6 @@ from tests.builders.small_nets import assert_same_weights
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.counts import counts
-from tfaudit.compress.pruning.schedules import ask
 from tfaudit.compress.step_memory import step_memory
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import Notice
@@ -265,11 +264,10 @@ def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, fr
     schedule = pruning_schedule(
         Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), sparsity, steps
     )
-    config = schedule.get_config()["config"]
-    assert config["end_step"] <= steps
-    due, reached = ask(schedule, config["end_step"])
-    assert bool(due)
-    assert float(reached) == pytest.approx(sparsity, rel=1e-5)
+    assert schedule.end_step <= steps
+    due, reached = schedule.at(schedule.end_step)
+    assert due
+    assert reached == pytest.approx(sparsity, rel=1e-5)
 
 
 @pytest.mark.slow

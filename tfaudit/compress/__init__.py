@@ -1,8 +1,9 @@
 """Compression of Keras 3 models, and its costs.
 
 - Pruning: `prune` (one-shot, in place), the callbacks `Pruning` (gradual, inside `model.fit`), `HoldMasks` (constant
-  masks) and `Rewind` (back to early weights); `sparsity` counts zeros, `sparsity_at` converts a compression ratio, and
-  `TFMOT` selects weights as TF-MOT does. The methods are functions in `tfaudit.compress.pruning.scores`.
+  masks) and `Rewind` (back to early weights); `PolynomialDecay` and `ConstantSparsity` are schedules; `sparsity` counts
+  zeros, `sparsity_at` converts a compression ratio, and `TFMOT` selects weights as TF-MOT does. The methods are
+  functions in `tfaudit.compress.pruning.scores`.
 - Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on the losses of classes or
   groups beyond the average) train a compressed model so that it forgets less.
 - Memory: `MicroBatches` trains with batches that are larger than the memory.
@@ -25,6 +26,8 @@ lazy_names(
         "Pruning": "pruning.pruning",
         "HoldMasks": "pruning.hold_masks",
         "Rewind": "pruning.rewind",
+        "PolynomialDecay": "pruning.schedules",
+        "ConstantSparsity": "pruning.schedules",
         "TFMOT": "pruning.tfmot_masks",
         "Distillation": "remedies.distillation",
         "ExcessGap": "remedies.excess_gap",

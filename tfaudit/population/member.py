@@ -21,12 +21,12 @@ from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.litert.inference import predict_classifier
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, check_layers, quantize
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
+from tfaudit.compress.pruning.schedules import PolynomialDecay, Schedule
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.compress.quantization_aware.quantization_aware import (
     check_rounding,
@@ -320,7 +320,7 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
         )
     trainer = trainer_of(study, study.planned_training, data, best_from=variant.end)
     sparsity = _set_goal(trainer, variant)
-    schedule: schedules.Schedule | float = sparsity
+    schedule: Schedule | float = sparsity
     if isinstance(trainer, Trainer):
         schedule = pruning_schedule(variant, sparsity, trainer.steps)
     method = _method(variant, study)
@@ -383,18 +383,18 @@ def prune_and_retrain(
     return trainer.train(model, seed, split_seed=split_seed, checkpoint=checkpoint)
 
 
-def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:
+def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> PolynomialDecay:
     """Return the cubic schedule of gradual pruning; it ends on an update, so it reaches the sparsity.
 
     Example:
-        >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)))
-        PolynomialDecay(..., final_sparsity=0.9, power=3, begin_step=0, end_step=480, frequency=30)
+        >>> pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)
+        PolynomialDecay(..., final_sparsity=0.9, begin_step=0, end_step=480, power=3, frequency=30)
     """
     begin = variant.begin_step(steps)
     window = max(round(variant.end * steps) - begin, 1)
     frequency = min(variant.frequency or max(window // 100, 1), window)
     end = begin + window // frequency * frequency
-    return schedules.polynomial(0.0, sparsity, begin, end, frequency)
+    return PolynomialDecay(0.0, sparsity, begin, end, frequency=frequency)
 
 
 def require_unchanged(study: Study) -> None:

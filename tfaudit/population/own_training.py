@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.kernels import select_kernels
 from tfaudit.compress.pruning.masked_training import MaskingCallback
-from tfaudit.compress.pruning.pruning import OWN_LOOP
+from tfaudit.compress.second_train_function import OWN_LOOP
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import full_batches, training_batches

@@ -76,6 +76,19 @@ def step_counter(optimizer: Any) -> Any:
     return getattr(optimizer, "inner_optimizer", optimizer)._iterations
 
 
+def moving_averages(optimizer: Any) -> dict[int, Any]:
+    """Return the moving averages that an optimizer with `use_ema` keeps, by the ids of their variables."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    return {
+        id(variable): average
+        for one in getattr(inner, "optimizers", [inner])
+        if one.use_ema and one.built
+        for variable, average in zip(
+            one._trainable_variables, one._model_variables_moving_average, strict=True
+        )
+    }
+
+
 def hold_in_optimizer(optimizer: Any, variables: Iterable[Any]) -> Callable[[], None]:
     """Hand variables to JAX' compiled steps with those of an optimizer, unsaved; return a function that ends this."""
     inner = getattr(optimizer, "inner_optimizer", optimizer)

@@ -9,7 +9,6 @@ import pytest
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pruning_reference import keep_count
 from tests.builders.small_nets import assert_equal_masks, compiled
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
@@ -17,6 +16,7 @@ from tfaudit.compress.pruning.masks import SCOPES
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
+from tfaudit.compress.pruning.schedules import ConstantSparsity
 from tfaudit.compress.pruning.score_data import gathered
 from tfaudit.compress.pruning.scores import GRANULARITIES
 from tfaudit.errors import InputError
@@ -144,9 +144,7 @@ def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
     model, wanted = net(), pruned(settings)
     method = PruningMethod(**settings, decay=0.1)
     data = gathered((IMAGES, LABELS)) if method.needs_data else None
-    masked = MaskedKernels(
-        model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), method, data
-    )
+    masked = MaskedKernels(model, find_kernels(model), ConstantSparsity(0.7, 1, 1), method, data)
     masked.update(1)
     assert_equal_masks(masked.masks(), wanted)
 

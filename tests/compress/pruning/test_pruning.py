@@ -19,8 +19,8 @@ from tests.builders.small_nets import (
     zeros,
     zeros_at,
 )
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity
 from tfaudit.errors import InputError
 
 
@@ -169,7 +169,7 @@ def test_an_optimizer_that_does_two_steps_a_batch_misses_no_update():
     steps = 4  # as Keras counts them, so that the update seems to fall on the first step of the second epoch
     fit(
         model,
-        Pruning(schedules.constant(0.5, begin=steps + 1, end=steps + 1)),
+        Pruning(ConstantSparsity(0.5, steps + 1, steps + 1)),
         epochs=2,
         steps_per_epoch=steps,
     )

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.refusals import assert_refused
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 
 BACKEND = keras.backend.backend()
 X, Y = np.random.default_rng(0).normal(size=(2, 96, 8)).astype("float32")
@@ -86,10 +86,25 @@ def test_kernels_keep_their_own_constraints():
 def test_updates_between_epochs_are_those_of_the_schedule():
     model = network()
     pruning = Pruning(
-        schedules.polynomial(0.2, 0.8, 1, 13, 6)
+        PolynomialDecay(0.2, 0.8, 1, 13, frequency=6)
     )  # steps 1, 7, 13: the first of each epoch
     history = fit(model, pruning, epochs=3).history
     assert history["sparsity"] == pytest.approx([13 / 64, 0.72, 0.8], abs=0.02)
+
+
+def test_averaged_weights_have_the_zeros_where_they_are_swapped_in(tmp_path):
+    model = network()
+    model.compile(keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9), "mse")
+    swap = keras.callbacks.SwapEMAWeights(swap_on_epoch=True)
+    saver = keras.callbacks.ModelCheckpoint(tmp_path / "last.keras")
+    fit(model, swap, saver, Pruning(0.5))
+    assert zeros(model) == zeros(keras.saving.load_model(tmp_path / "last.keras")) == [32, 32]
+
+
+def test_functions_are_schedules():
+    model = network()
+    fit(model, Pruning(lambda step: ((step % 4 == 1) & (step < 9), 0.5)))
+    assert zeros(model) == [32, 32]
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="a limit of JAX")
@@ -102,13 +117,12 @@ def test_what_jax_cannot_do_is_one_line():
             "^layers: got frozen layers .* with KERAS_BACKEND=jax", fit, model, Pruning(0.5)
         )
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16).filter(lambda x, y: True)
-    unknown = Pruning(schedules.constant(0.5, 2))
+    unknown = Pruning(lambda step: (step == 2, 0.5))
     refused = "^schedule: got data of unknown length, expected steps_per_epoch"
     assert_refused(refused, network().fit, data, shuffle=False, verbose=0, callbacks=[unknown])
 
 
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
-@pytest.mark.skipif(BACKEND != "torch", reason="JAX needs the number of steps")
 def test_data_of_unknown_length():
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16).filter(lambda x, y: True)
     model = network()
@@ -117,6 +131,6 @@ def test_data_of_unknown_length():
         epochs=2,
         shuffle=False,
         verbose=0,
-        callbacks=[Pruning(schedules.constant(0.5, 2, frequency=2))],
+        callbacks=[Pruning(ConstantSparsity(0.5, 2, frequency=2))],
     )
     assert zeros(model) == [32, 32]

@@ -23,8 +23,8 @@ from tests.builders.small_nets import (
     zeros,
     zeros_at,
 )
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def reset(model, weights):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "schedule",
-    first_and_nightly([0.8, schedules.polynomial(**POLYNOMIAL)]),
+    first_and_nightly([0.8, POLYNOMIAL]),
     ids=["float", "object"],
 )
 def test_members_share_one_trace(schedule):
@@ -97,7 +97,7 @@ class Stop(keras.callbacks.Callback):
 def test_after_an_exception_the_next_fit_is_a_plain_one(error):
     model = small_model()
     with pytest.raises(error):
-        fit(model, Pruning(schedules.constant(0.5, 1)), Stop(error))
+        fit(model, Pruning(ConstantSparsity(0.5, 1)), Stop(error))
     assert zeros(model) == zeros_at(0.5)
     fit(model, epochs=1)
     assert zeros(model) == DENSE
@@ -155,7 +155,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
-    schedule = schedules.polynomial(0.0, 0.8, 1, 6, 5)
+    schedule = PolynomialDecay(0.0, 0.8, 1, 6, frequency=5)
     model, pruning = small_model(), Pruning(schedule)
     fit(model, pruning, epochs=1)
     model.save(tmp_path / "pruned.keras")

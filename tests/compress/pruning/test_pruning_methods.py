@@ -16,13 +16,13 @@ from tests.builders.small_nets import (
     decayed_model,
     fit,
 )
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.channels import expand_channel_mask, norm
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 
 DATA = (X[:30], Y[:30])
-POLYNOMIAL = {"initial": 0.2, "final": 0.7, "begin": 2, "end": 10, "frequency": 4}
+POLYNOMIAL = PolynomialDecay(0.2, 0.7, begin_step=2, end_step=10, frequency=4)
 
 
 def scores_by_hand(model, kernels, values, method, gradient):
@@ -37,14 +37,14 @@ def scores_by_hand(model, kernels, values, method, gradient):
 def trained_by_hand(method, gradient):
     """One epoch of steps, each followed by what the callback promises."""
     model = decayed_model()
-    kernels, schedule = find_kernels(model), schedules.polynomial(**POLYNOMIAL)
+    kernels, schedule = find_kernels(model), POLYNOMIAL
     kept = {name: np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
 
     def prune(step):
         values = {name: kernel.numpy() for name, kernel in kernels.items()}
         for name, kernel in kernels.items():
             kernel.assign(values[name] * kept[name])
-        due, sparsity = schedules.ask(schedule, step)
+        due, sparsity = schedule.at(step)
         if due:
             scores = scores_by_hand(model, kernels, values, method, gradient)
             found = {name: highest(each, float(sparsity)) for name, each in scores.items()}
@@ -70,7 +70,7 @@ def pruning(method, gradient):
         if method == "l2"
         else {"gradient_data": DATA, "gradient": gradient}
     )
-    return Pruning(schedules.polynomial(**POLYNOMIAL), method=method, decay=EPS, **settings)
+    return Pruning(POLYNOMIAL, method=method, decay=EPS, **settings)
 
 
 @pytest.mark.slow
@@ -115,9 +115,7 @@ def test_taking_gradients_moves_neither_statistics_nor_metrics():
         return model
 
     plain, other = net(), net()
-    tiny = schedules.constant(
-        1e-6, begin=2, end=20, frequency=3
-    )  # scores are taken, and nothing goes
+    tiny = ConstantSparsity(1e-6, 2, 20, 3)  # scores are taken, and nothing goes
     callback = Pruning(
         tiny, method="gradient", gradient_data=tf.data.Dataset.from_tensor_slices(DATA).batch(7)
     )

@@ -13,8 +13,8 @@ from tests.builders.nightly import first_and_nightly
 SCRIPT = """
 import json, sys
 import keras, numpy as np, tensorflow as tf
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import PolynomialDecay
 
 [cpu] = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -34,7 +34,7 @@ def run(strategy, settings, scaled):
             optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=128.0)
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(optimizer, loss, jit_compile=False)
-    pruning = Pruning(schedules.polynomial(0.1, 0.8, 3, 23, 5), **settings)
+    pruning = Pruning(PolynomialDecay(0.1, 0.8, 3, 23, frequency=5), **settings)
     model.fit(x, y, batch_size=32, epochs=3, shuffle=False, verbose=0, callbacks=[pruning])
     return model, pruning.masks()
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import STEPS, X, Y, compiled, fit, small_model, zeros, zeros_at
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 from tfaudit.errors import InputError
 
 
@@ -23,20 +23,16 @@ def generator():
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_data_of_unknown_length():
     model = small_model()
-    with pytest.raises(
-        InputError, match=r"expected steps_per_epoch in fit, .* or a TF-MOT schedule"
-    ):
+    with pytest.raises(InputError, match=r"expected steps_per_epoch in fit, .* or a schedule"):
         model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(0.5)])
-    model.fit(
-        generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 3))]
-    )
+    model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(ConstantSparsity(0.5, 3))])
     assert zeros(model) == zeros_at(0.5)
     model = small_model()
     with pytest.raises(
         InputError, match=r"which pruned nothing in this fit, .* the optimizer has done 1\d steps"
     ):
         model.fit(
-            generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 99))]
+            generator(), shuffle=False, verbose=0, callbacks=[Pruning(ConstantSparsity(0.5, 99))]
         )
 
 
@@ -57,13 +53,13 @@ def no_kernel():
     [
         (
             small_model,
-            lambda: Pruning(schedules.constant(0.5, 100)),
+            lambda: Pruning(ConstantSparsity(0.5, 100)),
             "schedule: got ConstantSparsity(target_sparsity=0.5, begin_step=100, end_step=-1, frequency=100), which "
             "never prunes in this fit, expected a schedule that prunes in steps 1 to 24 of the optimizer",
         ),
         (
             small_model,
-            lambda: Pruning(schedules.polynomial(0, 0.5, 24, 48, 24)),
+            lambda: Pruning(PolynomialDecay(0, 0.5, 24, 48, frequency=24)),
             "never prunes in this fit",
         ),
         (
@@ -94,11 +90,11 @@ def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
     [
         (
             {"schedule": 1.0},
-            "schedule: got 1.0, expected a TF-MOT PruningSchedule or a number in [0, 1)",
+            "schedule: got 1.0, expected a schedule or a number in [0, 1)",
         ),
         (
             {"schedule": "0.5"},
-            "schedule: got '0.5', expected a TF-MOT PruningSchedule or a number in [0, 1)",
+            "schedule: got '0.5', expected a schedule or a number in [0, 1)",
         ),
         ({"schedule": float("nan")}, "got nan"),
         ({"schedule": True}, "got True"),

@@ -1,6 +1,7 @@
 """Sparsity that is not what was asked is said: LoRA, quantized kernels, other optimizers, early ends, best epochs."""
 
 import warnings
+from functools import partial
 
 import keras
 import numpy as np
@@ -9,14 +10,14 @@ import tensorflow as tf
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.small_nets import STEPS, X, Y, assert_zero_outside, compiled, fit, small_model
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, select_kernels
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import PolynomialDecay
 from tfaudit.compress.pruning.sparsity import sparsity
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, Notice
 
 
 def zeros_of(*kernels):
@@ -115,54 +116,82 @@ def test_a_fit_that_ends_early_is_short_of_its_sparsity():
         match=rf"sparsity: reached 0.\d\d of 0.50: the fit ended after step 12 of {6 * STEPS}",
     ):
         fit(model, Pruning(0.5), Stop(), epochs=6)
-    schedule = schedules.polynomial(0.0, 0.5, begin=1, end=61, frequency=5)
+    schedule = PolynomialDecay(0.0, 0.5, begin_step=1, end_step=61, frequency=5)
     with pytest.warns(UserWarning, match=r"of 0.50: the fit ended after step 12 of"):
         fit(small_model(), Pruning(schedule), Stop(), epochs=6)
     fit(small_model(), Pruning(schedule), epochs=1)  # a schedule of several fits is not late
 
 
+class Rising(keras.callbacks.Callback):
+    """The second epoch seems the best."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["score"] = -abs(epoch - 1)
+
+
+def best_of(callback, **settings):
+    return callback(monitor="score", mode="max", **settings)
+
+
+def shares(path, model=None):
+    """Zeros in the kernels of a saved file, which holds the weights of `model` if it is given."""
+    if model is None:
+        model = keras.models.load_model(path)
+    else:
+        model.load_weights(path)
+    return zeros_of(*(kernel.numpy() for kernel in find_kernels(model).values()))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", first_and_nightly([True, False]))
-def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
-    class Rising(keras.callbacks.Callback):
-        """The second epoch seems the best."""
-
-        def on_epoch_end(self, epoch, logs=None):
-            logs["score"] = -abs(epoch - 1)
-
-    def best(callback, message):
-        pruning = Pruning(0.9, best_epochs=[callback])
-        callbacks = [Rising(), callback, pruning] if first else [pruning, Rising(), callback]
-        with pytest.warns(UserWarning, match=message) as warned:
-            fit(small_model(), *callbacks, epochs=4)
-        return [str(warning.message) for warning in warned if "sparsity" in str(warning.message)]
-
-    checkpoint = keras.callbacks.ModelCheckpoint(
-        tmp_path / "best.keras", monitor="score", mode="max", save_best_only=True
+def test_files_and_restored_weights_from_before_the_last_mask_are_named(tmp_path, first):
+    every = keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras")
+    best = best_of(
+        partial(keras.callbacks.ModelCheckpoint, tmp_path / "best.weights.h5"),
+        save_best_only=True,
+        save_weights_only=True,
     )
-    [message] = best(checkpoint, "sparsity: ModelCheckpoint saved an epoch of 0.8")
-    saved = keras.models.load_model(tmp_path / "best.keras")
-    said = float(message.split("epoch of ")[1][:5])
-    assert zeros_of(*(kernel.numpy() for kernel in find_kernels(saved).values())) == pytest.approx(
-        said, abs=0.02
-    )
-    restored = keras.callbacks.EarlyStopping(
-        "score", mode="max", patience=9, restore_best_weights=True
-    )
-    best(restored, "sparsity: EarlyStopping restores an epoch of 0.8")
+    stop = best_of(keras.callbacks.EarlyStopping, patience=9, restore_best_weights=True)
+    for saver in (best, stop):
+        others = [Rising(), every, saver]
+        model, pruning = small_model(), Pruning(0.9)
+        with pytest.warns(Notice) as warned:
+            fit(model, *([*others, pruning] if first else [pruning, *others]), epochs=4)
+        [said] = [str(warning.message) for warning in warned if "sparsity" in str(warning.message)]
+        if saver is best:
+            share = shares(tmp_path / "best.weights.h5", model)
+            assert f"best.weights.h5 has {share:.2f}, not 0.90: it was saved before" in said
+        else:
+            assert f"reached {zeros_of(*find_kernels(model).values()):.2f} of 0.90: no opt" in said
+        assert shares(tmp_path / "2.keras") < 0.89 < shares(tmp_path / "4.keras")
+        assert not {"save", "save_weights", "make_train_function"} & set(vars(model))
 
 
 @pytest.mark.slow
-def test_epochs_after_the_last_mask_may_be_kept(tmp_path):
+def test_averaged_weights_have_the_zeros_wherever_they_are_swapped_in(tmp_path):
+    """The checkpoint that `SwapEMAWeights` is for, and callbacks in an order that does not matter."""
+    files = [tmp_path / "last.keras", tmp_path / "last.weights.h5"]
+    savers = [
+        keras.callbacks.ModelCheckpoint(file, save_weights_only="weights" in file.name)
+        for file in files
+    ]
+    model = small_model(optimizer=keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9))
+    swap = keras.callbacks.SwapEMAWeights(swap_on_epoch=True)
+    fit(model, swap, *savers, Pruning(0.75), validation_data=(X, Y))  # warnings are errors
+    assert shares(files[0]) == 0.75
+    assert shares(files[1], model) == 0.75
+
+
+@pytest.mark.slow
+def test_epochs_after_the_last_mask_may_be_kept():
     stopping = keras.callbacks.EarlyStopping(
         "loss", patience=9, restore_best_weights=True, start_from_epoch=3
     )
-    pruning = Pruning(0.5, best_epochs=[stopping])
-    fit(small_model(), pruning, stopping, epochs=6)  # warnings are errors
+    fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors
 
 
-def test_a_callback_that_keeps_no_best_epoch_is_refused():
-    with pytest.raises(InputError, match=r"best_epochs: got .*, expected ModelCheckpoint"):
+def test_best_epochs_need_not_be_named():
+    with pytest.warns(DeprecationWarning, match="best_epochs is not needed any more"):
         Pruning(0.5, best_epochs=[keras.callbacks.EarlyStopping("loss")])
 
 
@@ -193,11 +222,8 @@ def test_tables_of_embeddings_and_depthwise_kernels_as_asked_and_as_tfmot_has_th
     assert list(prune(model, 0.6, tfmot=TFMOT(), layers="depthwise")) == ["depthwise/kernel"]
 
 
-def test_tfmot_prunes_the_kernels_that_are_chosen_for_it():
+def test_tfmot_prunes_the_kernels_that_are_chosen_for_it(tfmot):
     """Asks TF-MOT's own registry, class by class."""
-    schedules.polynomial(
-        **{"initial": 0.0, "final": 0.5, "begin": 1, "end": 2, "frequency": 1}
-    )  # loads TF-MOT
     from tensorflow_model_optimization.python.core.sparsity.keras import prune_registry
 
     theirs = {
@@ -259,8 +285,7 @@ def test_models_and_classes_in_the_place_of_masks_and_callbacks():
 
 
 @pytest.mark.slow
-def test_a_fit_of_keras_2_is_refused_in_one_line():
-    schedules.polynomial(0.0, 0.5, 1, 2, 1)
+def test_a_fit_of_keras_2_is_refused_in_one_line(tfmot):
     import tf_keras
 
     model = tf_keras.Sequential([tf_keras.layers.InputLayer((6,)), tf_keras.layers.Dense(4)])

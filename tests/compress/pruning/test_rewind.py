@@ -18,9 +18,9 @@ def values(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [0, 1, 5])
-def test_the_weights_of_a_step_come_back_under_the_masks(step):
-    model, reference = small_model(), small_model()
+@pytest.mark.parametrize(("step", "together"), [(0, 1), (5, 1), (6, 3)])
+def test_the_weights_of_a_step_come_back_under_the_masks(step, together):
+    model, reference = small_model(steps_per_execution=together), small_model()
     rewind = Rewind(step)
     fit(model, rewind)
     if step:
@@ -63,6 +63,8 @@ def test_refusals():
     fit(model, rewind)
     with pytest.raises(InputError, match="step: got 1000, which no fit reached"):
         rewind.back({})
+    with pytest.raises(InputError, match="step: got 5, after which steps_per_execution goes on to"):
+        fit(small_model(steps_per_execution=3), Rewind(5))
     model, rewind = small_model(), Rewind()
     fit(model, rewind)
     with pytest.raises(InputError, match="masks: got 'x/kernel', expected kernels of"):

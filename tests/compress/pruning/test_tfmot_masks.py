@@ -8,18 +8,17 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.small_nets import STEPS, fit, small_model
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.schedules import ConstantSparsity
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError
 
 
 @pytest.fixture(scope="module")
-def theirs():
+def theirs(tfmot):
     """The mask of TF-MOT's `Pruning` for one kernel."""
-    schedules._tfmot()  # the safe way to import TF-MOT
     from tensorflow_model_optimization.python.core.sparsity.keras import pruning_impl
 
     def mask(weights, sparsity, block_size=(1, 1), block_pooling_type="AVG", sparsity_m_by_n=None):
@@ -81,7 +80,7 @@ def test_prune_takes_it():
 @pytest.mark.slow
 def test_training_under_blocks():
     model = small_model()
-    pruning = Pruning(schedules.constant(0.5, begin=1, end=1), tfmot=TFMOT((2, 2)))
+    pruning = Pruning(ConstantSparsity(0.5, 1, 1), tfmot=TFMOT((2, 2)))
     wanted = prune(small_model(), 0.5, tfmot=TFMOT((2, 2)))
     fit(model, pruning, epochs=1, steps_per_epoch=STEPS // 2)
     for name, mask in pruning.masks().items():

@@ -6,7 +6,6 @@ import pytest
 
 from tests.builders.equality import assert_all_close
 from tests.builders.nightly import first_and_nightly
-from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.sparsity import sparsity
@@ -19,8 +18,7 @@ LABELS = RNG.integers(0, 5, len(IMAGES))
 
 
 @pytest.fixture(scope="module")
-def tf_keras():
-    schedules._tfmot()  # the safe way to import TF-MOT, which brings tf_keras
+def tf_keras(tfmot):
     return pytest.importorskip("tf_keras")
 
 
@@ -116,14 +114,12 @@ def after_epochs(api, state):
 @pytest.mark.slow
 @pytest.mark.parametrize("net", first_and_nightly([residual_net, convnet]))
 @pytest.mark.parametrize("scheduled", first_and_nightly(["polynomial", "constant"]))
-def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled):
+def test_losses_masks_and_weights_equal_those_of_tfmot(tfmot, tf_keras, net, scheduled):
     schedule = {
-        "polynomial": schedules.polynomial(0.1, 0.8, begin=2, end=20, frequency=6),
+        "polynomial": tfmot.PolynomialDecay(0.1, 0.8, begin_step=2, end_step=20, frequency=6),
         # Step 30 is the last of the run, 31 would be the next update: TF-MOT never comes to it, and so must we.
-        "constant": schedules.constant(0.7, begin=1, frequency=10),
+        "constant": tfmot.ConstantSparsity(0.7, begin_step=1, frequency=10),
     }[scheduled]
-    tfmot = schedules._tfmot()
-
     keras.utils.set_random_seed(1)
     ours, optimizer = net(keras)
     start = by_layer(ours)
@@ -162,17 +158,17 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
 )
 @pytest.mark.parametrize("share", first_and_nightly([0.7, None]), ids=["constant", "rising"])
 def test_masks_of_an_epochs_first_step_equal_those_of_tfmot(
-    tf_keras, steps, begin, frequency, rate, share
+    tfmot, tf_keras, steps, begin, frequency, rate, share
 ):
     """TF-MOT masks the weights at the end of an epoch, after validation, and ranks them then."""
     last = begin + frequency * ((steps * EPOCHS - begin) // frequency)
     rising = share is None and last > begin
     schedule = (
-        schedules.polynomial(0.1, 0.8, begin=begin, end=last, frequency=frequency)
+        tfmot.PolynomialDecay(0.1, 0.8, begin, last, frequency=frequency)
         if rising
-        else schedules.constant(share or 0.5, begin=begin, frequency=frequency)
+        else tfmot.ConstantSparsity(share or 0.5, begin, frequency=frequency)
     )
-    tfmot, images = schedules._tfmot(), steps * BATCH
+    images = steps * BATCH
     keras.utils.set_random_seed(1)
     ours, _ = convnet(keras)
     theirs, _ = convnet(tf_keras)

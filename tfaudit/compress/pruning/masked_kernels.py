@@ -18,7 +18,7 @@ new values under the current masks. As for magnitude, the score of a weight uses
 pruned weight may come back.
 
 On JAX, a compiled step reads and writes only what it is given. Masks are therefore variables of the optimizer while
-they are on, without being saved with it, and the schedule is a table of all steps of the fit. Torch compiles nothing.
+they are on, without being saved with it. Torch compiles nothing.
 """
 
 import threading
@@ -35,25 +35,25 @@ from tfaudit.compress.pruning.channels import channel_axes
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
-from tfaudit.compress.pruning.schedules import Schedule, ask, table
+from tfaudit.compress.pruning.schedules import FunctionSchedule, Periodic, Schedule
 from tfaudit.compress.pruning.score_data import mean_inside
 from tfaudit.errors import InputError, listed
 from tfaudit.runtime.backends import strategy_scope
-from tfaudit.runtime.keras_internals import hold_in_optimizer, step_counter
+from tfaudit.runtime.keras_internals import hold_in_optimizer, moving_averages, step_counter
 
 
 class MaskedKernels:
     """Kernels of a compiled model with their mask variables.
 
-    The schedule decides when to update the masks and to which sparsity; the method decides how weights are ranked.
-    `data` holds inputs and targets for methods that average their scores over examples.
+    The schedule decides when to update the masks and to which sparsity, and None never to; the method decides how
+    weights are ranked. `data` holds inputs and targets for methods that average their scores over examples.
     """
 
     def __init__(
         self,
         model: keras.Model,
         kernels: Kernels,
-        schedule: Schedule,
+        schedule: Schedule | None,
         method: PruningMethod,
         data: tuple[Any, Any] | None,
     ) -> None:
@@ -79,35 +79,23 @@ class MaskedKernels:
             self._updated = _variable(np.array(0, self._done.dtype))
             self._beyond = _variable(np.array(-1, self._done.dtype))
         self._update_now: Callable[[Any], Any] | None = None
-        self._first = _variable(np.array(0, self._done.dtype))
-        self._table = _variable(np.full(1, -1, np.float32))
         self._release: Callable[[], None] = lambda: None
         if self._backend == "jax" and self._frozen:
             got = f"frozen layers ({listed(sorted(self._frozen))}) with KERAS_BACKEND=jax"
             raise InputError("layers", got, "trainable layers: trainable_only=True")
 
-    def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
+    def fits(self, kernels: Kernels, schedule: Schedule | None) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
         same = list(map(id, kernels.values())) == list(map(id, self.kernels.values()))
-        return same and schedule is self.schedule
+        return same and schedule == self.schedule
 
-    def start(self, masks: Mapping[str, np.ndarray], steps: int | None, total: int) -> None:
-        """Start a run with these masks.
-
-        `steps` is the length of the first epoch, None if unknown; `total` that of the run, 0 if unknown.
-        """
+    def start(self, masks: Mapping[str, np.ndarray], steps: int | None) -> None:
+        """Start a run with these masks; `steps` is the length of the first epoch, None if unknown."""
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(0)
         self._set_length(steps)
-        first = int(self._done.numpy()) + 1
-        if self._backend == "jax":
-            values = table(self.schedule, first, total)
-            if self._table.shape != values.shape:
-                self._table = _variable(values)
-            self._table.assign(values)
-            self._first.assign(first)
-        self.update(first)
+        self.update(int(self._done.numpy()) + 1)
 
     def begin_epoch(self, steps: int | None) -> None:
         """Update the masks for the first step of a later epoch, if due; `steps` is its length, None if unknown."""
@@ -138,7 +126,7 @@ class MaskedKernels:
         for name, kernel in self.kernels.items():
             self._constraints[name] = kernel.constraint = _Masked(self, name, kernel.constraint)
         if self._backend == "jax":
-            held = [*self._masks.values(), self._updated, self._beyond, self._first, self._table]
+            held = [*self._masks.values(), self._updated, self._beyond]
             self._release = hold_in_optimizer(self._model.optimizer, held)
 
     def detach(self) -> None:
@@ -152,13 +140,14 @@ class MaskedKernels:
 
     def update(self, step: Any) -> None:
         """Compute new masks if the schedule prunes at this step; trainable kernels do not change."""
-        if self._backend == "jax":
-            self._update_by_values(step)
+        if self.schedule is None:
             return
-        due, _ = ask(self.schedule, step)
+        due, sparsity = self._ask(self.schedule, step)
+        if self._backend == "jax":
+            self._update_by_values(step, due, sparsity)
+            return
 
         def rank() -> None:
-            _, sparsity = ask(self.schedule, step)  # inside: most steps do not need it
             for name, mask in self._new_masks(sparsity).items():
                 self._masks[name].assign(mask)
                 # No optimizer updates this kernel, and its constraint is never called.
@@ -174,12 +163,23 @@ class MaskedKernels:
         rank = tf.function(rank, autograph=False, experimental_attributes={"_noinline": True})
         tf.cond(due & (tf.cast(step, tf.int64) != self._beyond), rank, lambda: None)
 
-    def _update_by_values(self, step: Any) -> None:
+    def _ask(self, schedule: Schedule, step: Any) -> tuple[Any, Any]:
+        """Return whether the schedule prunes at a step, and the sparsity then."""
+        if self._backend == "torch":
+            return schedule.at(step)
+        if isinstance(schedule, FunctionSchedule):
+            due, sparsity = schedule(keras.ops.cast(step, "int64"))
+            return keras.ops.cast(due, "bool"), keras.ops.cast(sparsity, "float32")
+        assert isinstance(schedule, Periodic)
+        step = keras.ops.cast(step, self._done.dtype)
+        places = len(schedule.sparsities)
+        place = (step - schedule.begin_step) // schedule.frequency
+        sparsity = keras.ops.take(schedule.sparsities, keras.ops.clip(place, 0, places - 1))
+        return schedule.due(step) & (sparsity >= 0), sparsity
+
+    def _update_by_values(self, step: Any, due: Any, sparsity: Any) -> None:
         """Compute new masks like `update`, with a condition whose branches return values and assign none."""
-        last = int(self._table.shape[0]) - 1
-        place = keras.ops.clip(step - self._first.value, 0, last)
-        sparsity = keras.ops.take(self._table.value, place)
-        due = (sparsity >= 0) & (keras.ops.cast(step, self._done.dtype) != self._beyond.value)
+        due &= keras.ops.cast(step, self._done.dtype) != self._beyond.value
         before = {name: mask.value for name, mask in self._masks.items()}
         masks = keras.ops.cond(due, lambda: self._new_masks(sparsity), lambda: before)
         for name, mask in masks.items():
@@ -192,7 +192,14 @@ class MaskedKernels:
             done = self._done
             torch = self._backend == "torch"
             self.update((int(done) if torch else keras.ops.cast(done, self._done.dtype)) + 2)
+        self._mask_average(name)
         return masked(self._unmasked(name), self._masks[name])
+
+    def _mask_average(self, name: str) -> None:
+        """Mask the average that an optimizer with `use_ema` keeps of a kernel, and puts in its place at the end."""
+        average = moving_averages(self._model.optimizer).get(id(self.kernels[name]))
+        if average is not None:
+            average.assign(masked(average, self._masks[name]))
 
     def _moment(self) -> Any:
         """Return what differs between two updates by the optimizer, or between two traces of one."""
@@ -206,6 +213,7 @@ class MaskedKernels:
         """Set the pruned weights of all kernels to 0."""
         for name, kernel in self.kernels.items():
             kernel.assign(masked(kernel, self._masks[name]))
+            self._mask_average(name)
 
     def masks(self) -> dict[str, np.ndarray]:
         """Return the masks: bool arrays, True where a weight stays."""

@@ -1,7 +1,5 @@
 """One-shot pruning: setting weights of a trained model to 0, in place."""
 
-from numbers import Real
-
 import keras
 import numpy as np
 
@@ -11,9 +9,9 @@ from tfaudit.compress.pruning.kernels import Layers, select_kernels
 from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import warn_of_quantized, warn_of_shortfall
+from tfaudit.compress.pruning.schedules import check_sparsity
 from tfaudit.compress.pruning.score_data import GradientData
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import require
 
 
 def prune(
@@ -106,9 +104,3 @@ def prune(
     reachable = pruned_share(kernel_masks.values())
     warn_of_shortfall(model, kernels, reachable, "the kernels cannot be assigned")
     return kernel_masks
-
-
-def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
-    """Raise an `InputError` unless the value is a sparsity; `alternative` names other allowed values."""
-    valid = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1
-    require(valid, argument, value, f"{alternative}a number in [0, 1)")

@@ -1,7 +1,7 @@
 """Gradual pruning inside `model.fit`: the callback `Pruning`."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,26 +13,28 @@ from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.compress.pruning.masks import pruned_share
-from tfaudit.compress.pruning.one_shot import check_sparsity
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import (
     TOLERANCE,
     UNMASKED,
-    KeptEpochs,
     reached_sparsity,
-    require_best_keepers,
+    warn_of_files,
     warn_of_quantized,
     warn_of_shortfall,
 )
-from tfaudit.compress.pruning.schedules import Schedule, ask, describe, first_update, planned
+from tfaudit.compress.pruning.schedules import (
+    FunctionSchedule,
+    Schedule,
+    Table,
+    as_schedule,
+    check_sparsity,
+    planned,
+)
 from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.compress.second_train_function import SecondTrainFunction
-from tfaudit.errors import InputError, listed
+from tfaudit.compress.second_train_function import OWN_LOOP, SecondTrainFunction
+from tfaudit.errors import InputError, Notice, listed
 from tfaudit.runtime.keras_internals import step_counter
-
-OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
-"""Object through which a custom training loop, without `model.fit`, reports events to callbacks."""
 
 
 class Pruning(MaskingCallback):
@@ -43,14 +45,16 @@ class Pruning(MaskingCallback):
     that both prune. By default, TF-MOT prunes tables of embeddings too, but no depthwise kernels; `tfmot=TFMOT()` does
     the same here. (Updates on the first step of a later epoch differ if the length of the data is unknown: TF-MOT masks
     weights again at the end of an epoch, which cannot be foreseen then.) It works with `steps_per_execution`,
-    `jit_compile`, mixed precision, a custom `train_step` that applies gradients with `model.optimizer`, and
-    distribution strategies. With Keras on JAX or torch it gives the same masks; scores over examples need TensorFlow,
-    and JAX needs data of known length and trainable layers.
+    `jit_compile`, mixed precision, a custom `train_step` or training loop that applies gradients with
+    `model.optimizer` (a loop reports to `keras.callbacks.CallbackList`), averaged weights (`use_ema`), and distribution
+    strategies. With Keras on JAX or torch it gives the same masks; scores over examples need TensorFlow,
+    and JAX needs trainable layers and, for a function as the schedule, data of known length.
 
     It adds two values to the logs of an epoch, for callbacks after it: `sparsity`, the share of kernel weights that the
-    masks prune, and `sparsity_reached`, the share of weights that are 0, including what LoRA adds. Warnings say why a
-    model may miss the sparsity: frozen layers, LoRA, kernels that Keras has quantized, a fit that ends early, a second
-    optimizer, and callbacks that keep an epoch before the last mask as the best one.
+    masks prune, and `sparsity_reached`, the share of weights that are 0, including what LoRA adds. At the end of a
+    training, the zeros of the weights and of every file that a callback saved are compared with the schedule. A warning
+    says why they are too few: LoRA, kernels that Keras has quantized, a fit that ends early, a second optimizer, a
+    callback that keeps or restores an epoch before the last mask, or a training step that was traced before.
 
     Training resumed from a checkpoint (the optimizer has done steps already) continues with the model's mask: zeros
     stay 0 until the schedule decides otherwise. Steps count from 1, over the life of the optimizer.
@@ -60,15 +64,15 @@ class Pruning(MaskingCallback):
     begins, whether it prunes or not.
 
     Args:
-        schedule: any TF-MOT `PruningSchedule`, e.g. `tfmot.sparsity.keras.PolynomialDecay`, or the final sparsity in
-            [0, 1), for a cubic schedule over the first three quarters of this fit; it reaches the sparsity exactly
-            unless the fit is stopped early.
+        schedule: the final sparsity in [0, 1), for a cubic schedule over the first three quarters of this fit, which
+            reaches it exactly unless the fit is stopped early; or `tfaudit.compress.PolynomialDecay`,
+            `tfaudit.compress.ConstantSparsity`, a TF-MOT `PruningSchedule`, or any function of a step that returns
+            (whether to prune now, sparsity).
         method: scoring method, as in `prune`, which also describes `scope`, `granularity`, `axis`, `layers`,
             `trainable_only`, `embeddings`, `gradient`, `decay` and `seed`.
         gradient_data: inputs and targets, as in `prune`; held in memory. At every update of the masks, the scores of
             "gradient", "undecayed" and "chip" are computed from the current masked network.
-        best_epochs: callbacks of the same fit that keep its best epoch, such as `ModelCheckpoint(save_best_only=True)`;
-            a warning says if this epoch was before the last mask. No callbacks by default.
+        best_epochs: has no effect any more, since all saved files are compared.
         tfmot: settings for choosing weights as TF-MOT does, as in `prune`; for m-by-n, whose sparsity does not rise,
             use `prune` and `HoldMasks`.
 
@@ -85,7 +89,7 @@ class Pruning(MaskingCallback):
 
     def __init__(
         self,
-        schedule: Schedule | float,
+        schedule: Schedule | Callable[[Any], Any] | float,
         *,
         method: str = "magnitude",
         scope: str = "layer",
@@ -101,8 +105,6 @@ class Pruning(MaskingCallback):
         best_epochs: Iterable[keras.callbacks.Callback] = (),
         tfmot: TFMOT | None = None,
     ) -> None:
-        if not callable(schedule):
-            check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
         method_settings = PruningMethod(
             method, scope, granularity, axis, gradient, decay, seed, tfmot
         )
@@ -112,9 +114,11 @@ class Pruning(MaskingCallback):
         method_settings.check_data(gradient_data)
         needed = gradient_data if method_settings.needs_data else None
         super().__init__(method_settings, None if needed is None else gathered(needed))
-        self._best_epochs = tuple(best_epochs)
-        require_best_keepers(self._best_epochs)
-        self._schedule = schedule
+        if tuple(best_epochs):
+            text = "best_epochs is not needed any more: all files that callbacks save are compared"
+            warnings.warn(text, DeprecationWarning, stacklevel=2)
+        self._wanted: Schedule | float = _checked(schedule)
+        self._schedule: Schedule | None = None  # of the latest fit
         self._select = partial(
             select_kernels,
             layers=layers,
@@ -122,7 +126,7 @@ class Pruning(MaskingCallback):
             embeddings=embeddings,
             as_tfmot=tfmot is not None,
         )
-        self._kept: KeptEpochs | None = None
+        self._started = False  # whether an epoch of this fit has begun
         self._begun = 0  # optimizer steps before this fit
         self._planned = 0  # steps of this fit; 0 if unknown
         self._batches = 0  # batches in the epochs that have ended
@@ -135,20 +139,21 @@ class Pruning(MaskingCallback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Take off masks that an interrupted fit of another model left."""
-        self._detach()
-        self._kept = None
+        super().on_train_begin(logs)
+        self._started = False
         self._batches = 0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on; before, the epoch at which this fit begins is unknown."""
-        self._note_kept_epochs()
         if self._train_function is not None and self._train_function.active:
             assert self._masked is not None
             self._masked.begin_epoch(self._epoch_steps())
+        elif self._started:  # a loop has called `make_train_function`, which ends a fit
+            self._put_on()
         elif self.model.built:
             self._start(epoch)
         else:
-            self._train_function = SecondTrainFunction(self.model, self._detach)
+            self._train_function = SecondTrainFunction(self.model, self)
             self._train_function.swap_in_when_built(lambda: self._start(epoch))
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -156,22 +161,8 @@ class Pruning(MaskingCallback):
         if logs is not None and self._masked is not None:
             logs["sparsity"] = self._masked.sparsity()
             logs["sparsity_reached"] = reached_sparsity(self.model, self._masked.kernels)
-        self._batches += self._epoch_steps() or 0
-
-    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Take the masks off; pruned weights stay 0."""
-        self._detach()
-        if self._masked is None:
-            return
-        optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
-        if optimizer.use_ema:  # Keras has just assigned averages, which lag behind the masks.
-            self._masked.apply()
-        done = int(step_counter(optimizer).numpy())
-        if not self._masked.updated() and not self._masked.sparsity():
-            got = f"{describe(self._masked.schedule)}, which pruned nothing in this fit"
-            expected = f"a schedule that prunes before the optimizer has done {done} steps"
-            raise InputError("schedule", got, expected)
-        self._warn(self._masked, done)
+        if not self.model.stop_training:  # which may have cut the epoch short
+            self._batches += self._epoch_steps() or 0
 
     def training_state(self) -> dict[str, Any]:
         """Return what later steps of the fit depend on, by name."""
@@ -184,29 +175,52 @@ class Pruning(MaskingCallback):
         self._begun, self._planned = int(state["begun"]), int(state["planned"])
         self._batches = int(state["batches"])
 
-    def _note_kept_epochs(self) -> None:
-        if self._kept is None:
-            self._kept = KeptEpochs(self._best_epochs)
-        elif self._masked is not None:
-            self._kept.after_epoch(self._masked.sparsity())
+    def _end(self) -> None:
+        masked, schedule = self._masked, self._schedule
+        self._detach()
+        if masked is None or schedule is None or not self._started:
+            text = "sparsity: nothing was pruned, since no epoch began (on_epoch_begin, in a loop)"
+            warnings.warn(Notice(text), stacklevel=2)
+            return
+        done = int(step_counter(self.model.optimizer).numpy())
+        if done == self._begun:
+            got = f"{self.model.name!r}, whose optimizer made no step"
+            raise InputError(
+                "model", got, "gradients applied by model.optimizer, which holds the masks"
+            )
+        if not masked.updated() and not masked.sparsity() and not schedule.sparsity_by(done):
+            got = f"{schedule}, which pruned nothing in this fit"
+            expected = f"a schedule that prunes before the optimizer has done {done} steps"
+            raise InputError("schedule", got, expected)
+        reached = reached_sparsity(self.model, masked.kernels)
+        goal = schedule.goal(max(self._begun + self._planned, done))
+        reason = self._shortfall(masked, schedule, done, goal)
+        if reason and reached < goal - TOLERANCE:
+            text = f"sparsity: reached {reached:.2f} of {goal:.2f}: {reason}"
+            warnings.warn(Notice(text), stacklevel=2)
+        else:
+            warn_of_shortfall(self.model, masked.kernels, masked.sparsity(), UNMASKED)
+        warn_of_files(self._files, reached)
 
-    def _warn(self, masked: MaskedKernels, done: int) -> None:
-        """Warn if the fit ended at another sparsity than planned."""
-        self._note_kept_epochs()
-        assert self._kept is not None
-        reached = masked.sparsity()
-        last = masked.updated()
-        ends = self._begun + self._planned
-        final = float(ask(masked.schedule, max(ends, last, 1))[1])
-        asked = float(ask(masked.schedule, last)[1]) if last else reached
-        if done < ends and asked < final - TOLERANCE:
-            steps = done - self._begun
-            reason = f"the fit ended after step {steps} of {self._planned}"
+    def _shortfall(
+        self, masked: MaskedKernels, schedule: Schedule, done: int, goal: float
+    ) -> str | None:
+        """Return why the masks prune less than this fit was to reach, or None."""
+        ends, steps = self._begun + self._planned, done - self._begun
+        if schedule.sparsity_by(done) < goal - TOLERANCE:
+            if done >= ends:
+                return f"the last update of {schedule} comes before its end_step"
             if steps < self._batches:
-                reason = f"the model's optimizer did {steps} steps of {self._batches}, another one the others"
-            warnings.warn(f"sparsity: reached {reached:.2f} of {final:.2f}: {reason}", stacklevel=2)
-        if not self._kept.warn(reached):
-            warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
+                return f"the model's optimizer did {steps} steps of {self._batches}, another one the others"
+            return f"the fit ended after step {steps} of {self._planned}"
+        if masked.updated() < schedule.last_update(done) > self._begun:
+            return "the training step was traced before the masks were on; call a tf.function after on_epoch_begin only"
+        if (
+            self._method.tfmot is not None
+            and masked.sparsity() < schedule.sparsity_by(done) - TOLERANCE
+        ):
+            return "TF-MOT's rule keeps all weights of equal magnitude, and whole blocks"
+        return None
 
     def _epoch_steps(self) -> int | None:
         """Return the number of steps per epoch; None if unknown, for example in a custom training loop."""
@@ -220,7 +234,6 @@ class Pruning(MaskingCallback):
         if self._method.needs_loss:
             check_loss(model)
         self._method.check_kernels(kernels, None)
-        self._require_optimizer("model.compile(optimizer) first: masks are held by model.optimizer")
         self._begun = int(step_counter(model.optimizer).numpy())
         epochs = (self.params or {}).get("epochs", 1) - epoch
         self._planned = (self._epoch_steps() or 0) * epochs
@@ -228,28 +241,42 @@ class Pruning(MaskingCallback):
             name: _nonzero(kernel) if self._begun else np.ones(kernel.shape, bool)
             for name, kernel in kernels.items()
         }
-        schedule = self._schedule_from(pruned_share(start.values()))
-        if not self._planned and keras.backend.backend() == "jax":
-            expected = "steps_per_epoch in fit, for KERAS_BACKEND=jax"
-            raise InputError("schedule", "data of unknown length", expected)
-        self._attach(kernels, schedule, start, steps=self._epoch_steps(), total=self._planned)
+        self._schedule = self._schedule_from(pruned_share(start.values()))
+        self._attach(kernels, self._compiled(self._schedule), start, steps=self._epoch_steps())
+        self._started = True
 
     def _schedule_from(self, pruned: float) -> Schedule:
         """Return the schedule of a fit that begins at the sparsity `pruned`."""
-        begun, steps = self._begun, self._planned
-        if callable(self._schedule):
+        begun, steps, wanted = self._begun, self._planned, self._wanted
+        if isinstance(wanted, Schedule):
             first, last = begun + 1, begun + steps
-            if steps and not pruned and first_update(self._schedule, first, last) is None:
-                got = f"{describe(self._schedule)}, which never prunes in this fit"
+            if steps and not pruned and not wanted.prunes(first, last):
+                got = f"{wanted}, which never prunes in this fit"
                 expected = f"a schedule that prunes in steps {first} to {last} of the optimizer"
                 raise InputError("schedule", got, expected)
-            return self._schedule
+            return wanted
         if not steps:
-            got = f"{self._schedule} for data of unknown length"
-            expected = f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule"
+            got = f"{wanted} for data of unknown length"
+            expected = f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a schedule"
             raise InputError("schedule", got, expected)
-        initial = min(pruned, self._schedule)
-        return planned(self._schedule, initial=initial, done=begun, steps=steps)
+        return planned(wanted, initial=min(pruned, wanted), done=begun, steps=steps)
+
+    def _compiled(self, schedule: Schedule) -> Schedule:
+        """Return a schedule in the form that a compiled step takes: JAX calls no function of another library."""
+        if keras.backend.backend() != "jax" or not isinstance(schedule, FunctionSchedule):
+            return schedule
+        if not self._planned:
+            expected = "steps_per_epoch in fit, for KERAS_BACKEND=jax"
+            raise InputError("schedule", "data of unknown length", expected)
+        return Table.of(schedule, self._begun + 1, self._planned)
+
+
+def _checked(schedule: Any) -> Schedule | float:
+    """Return a schedule or a final sparsity; raise an `InputError` for anything else."""
+    if callable(schedule) or isinstance(schedule, Schedule):
+        return as_schedule(schedule)
+    check_sparsity("schedule", schedule, "a schedule or ")
+    return float(schedule)
 
 
 def _nonzero(kernel: keras.Variable) -> np.ndarray:
@@ -268,4 +295,4 @@ def _check_frozen(model: keras.Model, kernels: Kernels) -> None:
     if frozen:
         remedy = "trainable_only=True leaves them as they are"
         text = f"kernels of frozen layers are pruned too: {listed(frozen)}; {remedy}"
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(Notice(text), stacklevel=3)

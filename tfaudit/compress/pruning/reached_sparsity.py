@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from pathlib import Path
 
 import keras
 import numpy as np
 
 from tfaudit.compress.pruning.kernels import Kernels, owners
 from tfaudit.compress.pruning.masks import pruned_share
-from tfaudit.errors import listed, require
+from tfaudit.errors import Notice, listed
 
 TOLERANCE = 0.01
 """Tolerated shortfall of the sparsity, due to rounding in small kernels or a frequency that misses the last step."""
 
-UNMASKED = "no optimizer updates some of the kernels, or another program writes them after it"
+UNMASKED = (
+    "no optimizer updates some of the kernels, or another program writes them after it, such as "
+    "EarlyStopping(restore_best_weights=True) or a step that was traced before the masks were on"
+)
 """Why a mask may have no effect."""
 
 
@@ -54,7 +59,9 @@ def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remed
     )
     if with_lora:
         remedy = f"LoRA fills the zeros of {listed(with_lora)}; save and load the model, which merges LoRA, then prune"
-    warnings.warn(f"sparsity: reached {reached:.2f} of {masked:.2f}: {remedy}", stacklevel=3)
+    warnings.warn(
+        Notice(f"sparsity: reached {reached:.2f} of {masked:.2f}: {remedy}"), stacklevel=3
+    )
 
 
 def warn_of_quantized(model: keras.Model) -> None:
@@ -67,52 +74,23 @@ def warn_of_quantized(model: keras.Model) -> None:
     if integers:
         names = dict.fromkeys(layer.name for layer in owners(model, integers).values())
         text = f"layers that Keras has quantized are not pruned: {listed([*names])}"
-        warnings.warn(f"{text}; prune, then quantize", stacklevel=3)
+        warnings.warn(Notice(f"{text}; prune, then quantize"), stacklevel=3)
 
 
-class KeptEpochs:
-    """Epochs that callbacks of a fit keep as the best, and their sparsities.
+def warn_of_files(files: Mapping[str, float], final: float) -> None:
+    """Warn of files with fewer zeros than the model has at the end of its training.
 
-    The model kept by `ModelCheckpoint(save_best_only=True)` or `EarlyStopping(restore_best_weights=True)` may come from
-    an epoch before the last mask.
+    Of files whose names differ in numbers only, such as those of all epochs, the last one counts.
+
+    Args:
+        files: sparsity of the weights in each file, in the order of saving.
+        final: sparsity at the end.
     """
-
-    def __init__(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
-        self._callbacks = callbacks
-        self._best = [getattr(callback, "best", None) for callback in callbacks]
-        self._sparsities: dict[int, float] = {}  # sparsity of the epoch that a callback keeps
-
-    def after_epoch(self, sparsity: float) -> None:
-        """Record the callbacks for which this epoch, with this final sparsity, was the best so far."""
-        for i, callback in enumerate(self._callbacks):
-            if callback.best != self._best[i]:
-                self._best[i] = callback.best
-                self._sparsities[i] = sparsity
-
-    def warn(self, final: float) -> bool:
-        """Warn of every callback that keeps an epoch below the final sparsity; return whether there is any."""
-        early = {i: kept for i, kept in self._sparsities.items() if kept < final - TOLERANCE}
-        for i, sparsity in early.items():
-            callback = self._callbacks[i]
-            saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
-            keeps = f"{type(callback).__name__} {'saved' if saves else 'restores'}"
-            remedy = "let it watch the epochs after the last mask only"
-            text = f"sparsity: {keeps} an epoch of {sparsity:.3f}, not {final:.3f}: {remedy}"
-            warnings.warn(text, stacklevel=3)
-        return bool(early)
-
-
-def require_best_keepers(callbacks: Iterable[keras.callbacks.Callback]) -> None:
-    """Raise an `InputError` for a callback that does not keep the best epoch.
-
-    >>> require_best_keepers([keras.callbacks.EarlyStopping(restore_best_weights=True)])
-    """
-    for callback in callbacks:
-        keeps = any(
-            getattr(callback, setting, False)
-            for setting in ("save_best_only", "restore_best_weights")
-        )
-        expected = (
-            "ModelCheckpoint(save_best_only=True) or EarlyStopping(restore_best_weights=True)"
-        )
-        require(keeps, "best_epochs", callback, expected)
+    last = {re.sub(r"\d+", "", path): path for path in files}.values()
+    early = [path for path in last if files[path] < final - TOLERANCE and Path(path).exists()]
+    if early:
+        shares = ", ".join(f"{files[path]:.2f}" for path in early)
+        reason = "it was saved before the last mask, or with weights that a callback had set"
+        remedy = "let ModelCheckpoint watch the epochs after the last mask only"
+        text = f"sparsity: {listed(early)} has {shares}, not {final:.2f}: {reason}; {remedy}"
+        warnings.warn(Notice(text), stacklevel=3)

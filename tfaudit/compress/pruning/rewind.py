@@ -39,6 +39,7 @@ class Rewind(ModelCallback):
         super().__init__()
         require_whole("step", step, 0)
         self._step, self._done = step, 0
+        self._batch = -1  # number of the last batch within its epoch
         self._values: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -53,9 +54,13 @@ class Rewind(ModelCallback):
             raise InputError("step", got, "a model that is built")
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Store the weights after the chosen step."""
-        self._done += 1
-        if self._done == self._step:
+        """Store the weights after the chosen step; raise an `InputError` if Keras runs on from it to a later one."""
+        self._done += batch - self._batch if batch > self._batch else batch + 1
+        self._batch = batch
+        if self._done >= self._step and self._values is None:
+            if self._done > self._step:
+                got = f"{self._step}, after which steps_per_execution goes on to {self._done}"
+                raise InputError("step", got, "a step at which an execution ends")
             self._store()
 
     def back(self, masks: Mapping[str, np.ndarray]) -> None:

@@ -38,7 +38,7 @@ class Remedy(Term, TrainingCallback):
         retrace = self._begin(strategy is not self._strategy)
         self._strategy = strategy
         if self._train_function is None or retrace or not self._train_function.fits(model):
-            self._train_function = SecondTrainFunction(model, self._detach)
+            self._train_function = SecondTrainFunction(model, self)
             self.used = False
         self._loss = RemediedLoss.of(model)
         self._loss.add(self)
