@@ -198,7 +198,7 @@ def test_a_loop_with_a_gradient_tape_holds_masks_and_stops_where_it_is_told(tmp_
         (
             "stale",
             Pruned(0.75),
-            r"after which \d+% of the weights to prune are 0, expected 75%: .* model.optimizer",
+            "whose optimizer made no step, expected gradients applied by model.optimizer",
         ),
         (
             "uncompiled",
