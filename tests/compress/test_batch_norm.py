@@ -1,7 +1,6 @@
 """Statistics of BatchNormalization estimated anew: against NumPy layer by layer, and against torch's formula."""
 
 import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -213,9 +212,9 @@ print(peak(128) - small)
 
 
 @pytest.mark.slow
-def test_activations_are_forgotten_once_they_are_used():
+def test_activations_are_forgotten_once_they_are_used(warm_python):
     """Each of 40 layers has 32 MiB of them."""
-    done = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, check=True)
+    done = subprocess.run([*warm_python, "-c", MEASURED], capture_output=True, check=True)
     assert float(done.stdout) < 400
 
 

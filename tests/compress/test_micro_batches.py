@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
 from tfaudit import Distillation, ExcessGap, HoldMasks, Pruning, prune, quantization_aware
 from tfaudit.compress.micro_batches import MicroBatches
@@ -57,35 +58,46 @@ OPTIMIZERS = {
     "sgd with averages": lambda: keras.optimizers.SGD(
         0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2
     ),
-    "adam": lambda: keras.optimizers.Adam(DECAY),
     "adamw": lambda: keras.optimizers.AdamW(DECAY, weight_decay=0.1, global_clipnorm=0.5),
+    "lion": lambda: keras.optimizers.Lion(1e-3),
+    "adam": lambda: keras.optimizers.Adam(DECAY),
     "adagrad": lambda: keras.optimizers.Adagrad(DECAY),
     "adadelta": lambda: keras.optimizers.Adadelta(1.0),
     "adamax": lambda: keras.optimizers.Adamax(DECAY),
     "ftrl": lambda: keras.optimizers.Ftrl(DECAY),
     "lamb": lambda: keras.optimizers.Lamb(DECAY),
-    "lion": lambda: keras.optimizers.Lion(1e-3),
     "nadam": lambda: keras.optimizers.Nadam(0.01),
     "rmsprop": lambda: keras.optimizers.RMSprop(DECAY),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", first_and_nightly(OPTIMIZERS, 4))
 def test_every_optimizer_makes_the_steps_of_the_whole_batch(name):
     make = OPTIMIZERS[name]
     assert_equal_training(trained(None, make()), trained(16, make()), rtol=1e-3)
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """A training with whole batches."""
+    return trained(None)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "settings", [{"jit_compile": True}, {"steps_per_execution": 3}, {"run_eagerly": True}]
+    ("micro_batch", "settings"),
+    [
+        (16, {}),
+        (20, {"jit_compile": True}),
+        (20, {"steps_per_execution": 3}),
+        (20, {"run_eagerly": True}),
+    ],
 )
-@pytest.mark.parametrize("micro_batch", [16, 20])
 def test_compiled_eager_and_several_steps_at_once_and_sizes_that_leave_a_rest(
-    settings, micro_batch
+    whole, micro_batch, settings
 ):
-    assert_equal_training(trained(None), trained(micro_batch, **settings))
+    assert_equal_training(whole, trained(micro_batch, **settings))
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """The memory of training steps, by hand and against a measured peak; more measured peaks: docs/cluster.md."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import keras
@@ -87,7 +86,7 @@ def test_the_estimate_is_within_a_quarter_of_the_measured_peak(warm_python):
     ratios = []
     for _ in range(3):  # a busy machine may add to a peak, never take from it
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            [*warm_python, "-c", code], capture_output=True, text=True, check=True
         )
         ratios.append(float(done.stdout.split("|")[-2]))
         if ratios[-1] > 0.75:

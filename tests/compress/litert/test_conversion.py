@@ -81,6 +81,9 @@ print("tensorflow" in sys.modules)
 """
 
 
+QUICK = "--xla_backend_optimization_level=0"  # the time goes into compiling initializers
+
+
 @pytest.mark.slow
 def test_stablehlo_is_the_route_of_keras_on_jax_without_tensorflow(tmp_path):
     uv = [sys.executable, "-m", "uv", "--quiet"]
@@ -89,7 +92,7 @@ def test_stablehlo_is_the_route_of_keras_on_jax_without_tensorflow(tmp_path):
     subprocess.run([*install, "--extra", "jax"], check=True)
     done = subprocess.run(
         [tmp_path / "jax/bin/python", "-c", ON_JAX],
-        env={**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": str(ROOT), "XLA_FLAGS": QUICK},
         cwd=tmp_path,
         capture_output=True,
         text=True,

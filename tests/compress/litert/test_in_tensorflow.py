@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.builders.refusals import assert_refused
+from tfaudit.compress.litert import in_tensorflow
 from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
 from tfaudit.compress.litert.quantize import quantize
 
@@ -21,13 +22,19 @@ class Twice(keras.layers.Layer):
 """
 
 
+@pytest.fixture
+def warm(warm_python, monkeypatch):
+    """The process starts with TensorFlow imported."""
+    monkeypatch.setattr(in_tensorflow, "COMMAND", (*warm_python, "-P"))
+
+
 def network(*more):
     shape = [keras.Input((6, 6, 1), name="images"), keras.layers.Flatten(name="flat")]
     return keras.Sequential([*shape, *more, keras.layers.Dense(3, name="scores")], name="net")
 
 
 @pytest.mark.slow
-def test_bytes_are_those_of_this_process(tmp_path):
+def test_bytes_are_those_of_this_process(tmp_path, warm):
     model = network()
     settings = {"representative": IMAGES, "keep_float": "last"}
     content = quantized_in_tensorflow(model, "int8", settings)
@@ -43,7 +50,7 @@ def test_errors_are_those_of_quantize():
 
 
 @pytest.mark.slow
-def test_registered_layers_are_imported(tmp_path, monkeypatch):
+def test_registered_layers_are_imported(tmp_path, monkeypatch, warm):
     (tmp_path / "own_layers.py").write_text(CUSTOM)
     monkeypatch.syspath_prepend(tmp_path)
     own_layers = __import__("own_layers")

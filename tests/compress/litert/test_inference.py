@@ -231,10 +231,11 @@ def test_uint8_images_are_their_values(model):
 )
 def test_full_integer_files_give_the_scores_of_those_with_float_inputs(model, io, settings):
     made = functools.partial(quantize, model, "int8", representative=IMAGES, **settings)
-    interpreter = Interpreter(model_content=made(io=io))
+    content = made(io=io)
+    interpreter = Interpreter(model_content=content)
     ends = (*interpreter.get_input_details(), *interpreter.get_output_details())
     assert {tensor["dtype"] for tensor in ends} == {np.dtype(io).type}
-    require_same(predict(made(io=io), IMAGES), predict(made(), IMAGES))
+    require_same(predict(content, IMAGES), predict(made(), IMAGES))
 
 
 def test_a_fixed_batch_is_filled_up(model):

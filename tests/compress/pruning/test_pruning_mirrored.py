@@ -39,39 +39,36 @@ def run(strategy, settings, scaled):
     return model, pruning.masks()
 
 
-results = []
 undecayed = {"method": "undecayed", "decay": 0.02, "gradient_data": (x, y)}
-for settings, scaled in (({"scope": "global"}, True), (undecayed, False)):
-    one, one_masks = run(tf.distribute.get_strategy(), settings, scaled)
-    two, two_masks = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), settings, scaled)
-    copies = [[copy.numpy() for copy in weight.value.values] for weight in two.weights]
-    pairs = list(zip(one.get_weights(), two.get_weights(), strict=True))
-    results.append({
-        "replicas": two.distribute_strategy.num_replicas_in_sync,
-        "masks": all((mask == two_masks[name]).all() for name, mask in one_masks.items()),
-        "difference": float(max(abs(a - b).max() for a, b in pairs)),
-        "copies": all((a == b).all() for a, b in copies),
-        "applied": all(((w.numpy() != 0) == two_masks[w.path]).all() for w in two.weights if w.path in two_masks),
-        "pruned": [float(1 - mask.mean()) for mask in two_masks.values()],
-    })
-print(json.dumps(results))
+settings, scaled = (({"scope": "global"}, True), (undecayed, False))[int(sys.argv[1])]
+one, one_masks = run(tf.distribute.get_strategy(), settings, scaled)
+two, two_masks = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), settings, scaled)
+copies = [[copy.numpy() for copy in weight.value.values] for weight in two.weights]
+pairs = list(zip(one.get_weights(), two.get_weights(), strict=True))
+print(json.dumps({
+    "replicas": two.distribute_strategy.num_replicas_in_sync,
+    "masks": all((mask == two_masks[name]).all() for name, mask in one_masks.items()),
+    "difference": float(max(abs(a - b).max() for a, b in pairs)),
+    "copies": all((a == b).all() for a, b in copies),
+    "applied": all(((w.numpy() != 0) == two_masks[w.path]).all() for w in two.weights if w.path in two_masks),
+    "pruned": [float(1 - mask.mean()) for mask in two_masks.values()],
+}))
 """
-
-
-@pytest.fixture(scope="module")
-def results(warm_python):
-    done = subprocess.run(
-        [*warm_python, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=300
-    )
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case", first_and_nightly([0, 1]), ids=["global, loss scaled", "undecayed"]
 )
-def test_two_replicas_prune_as_one_device(results, case):
-    result = results[case]
+def test_two_replicas_prune_as_one_device(warm_python, case):
+    done = subprocess.run(
+        [*warm_python, "-c", SCRIPT, str(case)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    result = json.loads(done.stdout.splitlines()[-1])
     assert result["replicas"] == 2
     assert result["masks"]
     assert result["applied"]

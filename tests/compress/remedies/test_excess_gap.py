@@ -63,13 +63,13 @@ def test_the_multipliers_find_the_solution_of_a_problem_with_a_known_one():
     w, multipliers = 0.1, np.zeros(2)
     shares = np.array([0.9, 0.1])
     members = tf.constant(np.repeat(np.eye(2, dtype=bool), [9, 1], axis=0))
-    for _ in range(4000):
+    for _ in range(1200):
         losses = np.array([w**2, (1 - w) ** 2])
         gaps = losses - shares @ losses
-        multipliers = updated_multipliers(multipliers, gaps, epsilon=0.1, rate=0.05)
+        multipliers = updated_multipliers(multipliers, gaps, epsilon=0.1, rate=0.2)
         weights = group_weights(members, tf.constant(multipliers, tf.float32)).numpy()
         slopes = np.repeat([2 * w, 2 * (w - 1)], [9, 1])
-        w -= 0.05 * (weights * slopes).mean()
+        w -= 0.1 * (weights * slopes).mean()
     np.testing.assert_allclose([w, *multipliers], [4 / 9, 0, (8 / 9 - 0.2) / 1.8], atol=1e-4)
 
 

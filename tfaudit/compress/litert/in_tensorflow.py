@@ -14,6 +14,9 @@ import keras
 from tfaudit.compress.keras_model import check_model
 from tfaudit.runtime.user_functions import PATH_VARIABLE, search_path
 
+COMMAND = (sys.executable, "-P")
+"""Beginning of the command of that process."""
+
 
 def quantized_in_tensorflow(
     model: keras.Model | str | Path, kind: str, settings: dict[str, Any]
@@ -32,7 +35,7 @@ def quantized_in_tensorflow(
         (place / "order").write_bytes(pickle.dumps(order))
         paths = {PATH_VARIABLE: os.pathsep.join(search_path())}
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "tfaudit.compress.litert.tensorflow_process", folder],
+            [*COMMAND, "-m", "tfaudit.compress.litert.tensorflow_process", folder],
             env={**os.environ, **paths, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"},
             capture_output=True,
             text=True,
