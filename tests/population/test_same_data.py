@@ -14,6 +14,7 @@ from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import Notice
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.member import MemberMaker
+from tfaudit.population.stored_examples import load_splits, load_test
 from tfaudit.store.store import Store
 
 TRAIN, TEST = (load_dataset("digits", split).take(80) for split in ("train", "test"))
@@ -88,3 +89,13 @@ def test_test_examples_that_are_trained_on_are_noted(tmp_path, monkeypatch):
         store = run(study, tmp_path / "out")
     assert re.match(noted, store.remarks()[0])
     assert store.data.keys() == {"train", "test"}
+
+
+def test_a_limit_takes_examples_from_all_parts_of_a_function(tmp_path):
+    labels = "np.arange(80) // 20"
+    sorted_by_class = f"def load(split):\n    return np.eye(4)[{labels}], {labels}\n"
+    (tmp_path / "own.py").write_text(f"import numpy as np\n\n{sorted_by_class}")
+    study = dataclasses.replace(small_study(limit=12), dataset=f"{tmp_path}/own.py:load")
+    for split in (*load_splits(study), load_test(study)):
+        assert np.bincount(split.labels).tolist() == [3, 3, 3, 3]
+    assert load_test(small_study(limit=12)).example_ids.tolist() == TEST.example_ids[:12].tolist()

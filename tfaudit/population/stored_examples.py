@@ -10,7 +10,9 @@ from PIL import Image
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import data_source
 from tfaudit.datasets.preview import previews
+from tfaudit.datasets.representative import representative_positions
 from tfaudit.errors import InputError
+from tfaudit.runtime.user_functions import is_reference
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -22,14 +24,23 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
     train, test = data_source(study.dataset).splits(study.scaling)
-    return (train.take(study.limit), test.take(study.limit)) if study.limit else (train, test)
+    return _limited(train, study), _limited(test, study)
 
 
 def load_test(study: Study) -> Dataset:
     """Return the test set of a study, cut to its limit; a missing one raises `InputError`."""
     source = data_source(study.dataset)
-    test = source.load(source.test_split, study.scaling)
-    return test.take(study.limit) if study.limit else test
+    return _limited(source.load(source.test_split, study.scaling), study)
+
+
+def _limited(data: Dataset, study: Study) -> Dataset:
+    """Return a split cut to the study's limit: examples from all parts of a user's data, which may be sorted."""
+    if study.limit is None or study.limit >= data.num_examples:
+        return data
+    if not is_reference(study.dataset):  # prepared data are shuffled
+        return data.take(study.limit)
+    positions = representative_positions(data.num_examples, study.limit)
+    return data.select(np.sort(positions), split=data.split)
 
 
 def store_examples(store: Store, test: Dataset, *, thumbnails: bool = True) -> None:

@@ -88,7 +88,8 @@ class Study:
         population: K, the number of independently trained members per variant.
         top_k: number of ranked classes stored per prediction; at most the number of classes.
         seed: root of all members' seeds.
-        limit: largest number of examples to use of each split; all by default.
+        limit: largest number of examples to use of each split: the first ones of a data set by name, those from all
+            parts of a function's; all by default.
         model_options: further arguments of the model's builder, such as `mean` and `std` of the pixels, which are
             otherwise those of the training images; for a file, `preprocess` (`tfaudit.models.pretrained`).
         image_size: length in pixels to which the shorter side of the images is scaled; unscaled by default.
