@@ -116,8 +116,8 @@ def _other_data(name: str, split: str, what: str) -> InputError:
     source = f"{name.rpartition('/')[2]}({split!r})" if is_reference(name) else repr(name)
     other = "another number of examples" if what == "number" else f"other {what}"
     expected = (
-        "the same examples in the same order at every call, so a seed for what shuffles, splits or draws; "
-        "other data need another directory"
+        "the same examples in the same order at every call (a seed for what shuffles, splits or draws), "
+        "or another directory for other data"
     )
     return InputError("dataset", f"{other} from {source} than when the study was begun", expected)
 
