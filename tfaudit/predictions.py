@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from tfaudit.errors import InputError, listed, plural, require, require_one_of
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.class_numbers import class_numbers, distinct_names, numbered_name
+from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.group_codes import cluster_codes
 from tfaudit.stats.modes import TIES, modal_classes, modal_labels
 from tfaudit.stats.one_hot import without_one_hot
@@ -50,7 +51,8 @@ class Predictions:
         clusters: clusters of examples that resemble each other, such as films, writers or patients, `(N,)` names of any
             type. Intervals then have the clusters as their sample, not the single examples, so that ten frames of one
             film do not count as ten images. An example whose name is missing is a cluster of its own. None by default,
-            for independent examples.
+            for independent examples; exact copies of an example, which `tfaudit.predict` knows, are then clusters if
+            they make a difference (`tfaudit.stats.clusters_of_copies`).
         ties: predictions whose best score several classes share; row k N + i is member k's for example i. By default
             none, or those in the result of `tfaudit.predict`.
         read_as: what each column of the files was read as, one line per file; none by default.
@@ -87,6 +89,8 @@ class Predictions:
             given = type(probabilities).__name__
             require(probabilities is None, "probabilities", given, "none beside predictions")
             ranked, probabilities, ties = _stacked(stacked)
+        hashed = (member.contents for member in stacked if member.contents is not None)
+        self.contents: np.ndarray | None = next(hashed, None)
         self.ties = Ties.none() if ties is None else ties
         given_names = None if class_names is None else [*map(str, class_names)]
         labels = class_numbers(without_one_hot(np.asarray(labels)), given_names, "labels")
@@ -106,6 +110,9 @@ class Predictions:
             self._probabilities = _probabilities(probabilities, self.ranked.shape)
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         self.example_ids = _distinct_ids(ids, count)
+        self.clusters_are_copies = clusters is None and self.contents is not None
+        if self.contents is not None and clusters is None:
+            clusters = clusters_of_copies(self.contents, self.labels)
         self.clusters = None if clusters is None else frozen(cluster_codes(clusters, count))
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         self.parents = None if parents is None else tuple(parents)
@@ -282,6 +289,7 @@ class Predictions:
     def clustered(self, clusters: ArrayLike | None) -> Predictions:
         """Return the same predictions with other clusters of examples; None for independent examples."""
         other = copy.copy(self)
+        other.clusters_are_copies = False
         other.clusters = None
         if clusters is not None:
             other.clusters = frozen(cluster_codes(clusters, self.num_examples))
@@ -498,7 +506,8 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
             raise InputError("compressed", f"{sizes[0]} {name}", f"{sizes[1]}, as the baseline has")
     if compressed.class_names != baseline.class_names:
         raise InputError("compressed", "different class_names", "the class_names of the baseline")
-    for name in ("example_ids", "labels", "clusters"):
+    copies = baseline.clusters_are_copies or compressed.clusters_are_copies
+    for name in ("example_ids", "labels", *(() if copies else ("clusters",))):
         values = getattr(compressed, name)
         expected = getattr(baseline, name)
         # Clusters that only one side knows hold for both.

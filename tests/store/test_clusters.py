@@ -9,10 +9,10 @@ from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import random_ranks, save_examples, save_member, small_study
 from tfaudit import Examples, open_store, read_predictions
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.datasets.copies import notes_on_copies
 from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.labelled_images import labelled_images
 from tfaudit.datasets.validation import split_validation
+from tfaudit.stats.copies import notes_on_copies
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import Store
 

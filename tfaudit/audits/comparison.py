@@ -8,6 +8,7 @@ import numpy as np
 from tfaudit.errors import InputError, listed, require_level
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
+from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
@@ -138,8 +139,13 @@ class Comparison:
     @property
     def clusters(self) -> np.ndarray | None:
         """`(N,)` integers, the cluster of each example; None if the examples are independent."""
-        known = (self.baseline.clusters, self.compressed.clusters)
-        return next((codes for codes in known if codes is not None), None)
+        return None if self._clustered is None else self._clustered.clusters
+
+    @property
+    def _clustered(self) -> Predictions | None:
+        """The side whose clusters count: clusters that are named come before those of exact copies."""
+        sides = sorted((self.baseline, self.compressed), key=lambda side: side.clusters_are_copies)
+        return next((side for side in sides if side.clusters is not None), None)
 
     @property
     def class_examples(self) -> np.ndarray:
@@ -205,12 +211,17 @@ class Comparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """Caveats for the reader, one sentence each."""
-        notes = []
-        if self.clusters is not None:
-            count = len(np.unique(self.clusters))
-            notes.append(
-                f"Intervals are over {count:,} clusters of the {len(self.clusters):,} images, not over single images."
-            )
+        notes: list[str] = []
+        if side := self._clustered:
+            clusters, images = len(np.unique(side.clusters)), side.num_examples
+            if side.clusters_are_copies:
+                over = f"count exact copies once: they are over the {clusters:,} of the {images:,} images that differ"
+            else:
+                over = f"are over {clusters:,} clusters of the {images:,} images, not over single images"
+            notes.append(f"Intervals {over}.")
+        hashed = [side.contents for side in (self.baseline, self.compressed)]
+        if known := [contents for contents in hashed if contents is not None]:
+            notes += notes_on_copies(known[0], self.clusters)
         if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
             notes.append(
                 "A single pair of members: the populations are compared as if they were independent."

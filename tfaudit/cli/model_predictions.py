@@ -18,7 +18,6 @@ from tfaudit.cli.options import ImageOptions
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.model_files import errors_naming, image_shape, read_model
 from tfaudit.compress.model_inputs import length_of
-from tfaudit.datasets.copies import digests, notes_on_copies
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -87,12 +86,7 @@ def predict_models(
     ]
     images = read_images(models, data, options)
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
-    contents: list[bytes] = []
-    first, *others = (
-        _predictions(model, images, options.batch_size, contents if model is models[0] else None)
-        for model in models
-    )
-    notes += notes_on_copies(contents, images.clusters)
+    first, *others = (_predictions(model, images, options.batch_size) for model in models)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
     are_images = len(images.image_shape) == 3
@@ -319,10 +313,8 @@ def preprocessing(mode: str) -> Preprocess:
     )
 
 
-def _predictions(
-    model: ModelFile, images: LabelledImages, batch_size: int, contents: list[bytes] | None
-) -> Predictions:
-    """Return a model's predictions, and add a hash of every image to `contents`."""
+def _predictions(model: ModelFile, images: LabelledImages, batch_size: int) -> Predictions:
+    """Return a model's predictions."""
     from rich.progress import Progress
 
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
@@ -330,8 +322,6 @@ def _predictions(
 
         def batches() -> Iterator[np.ndarray]:
             for batch in images.batches(batch_size):
-                if contents is not None:
-                    contents.extend(digests(batch))
                 yield batch
                 bar.advance(task, length_of(batch))
 

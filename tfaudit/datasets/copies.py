@@ -2,12 +2,15 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import leaves
+from tfaudit.stats.copies import clusters_of_copies
+from tfaudit.stats.group_codes import CLUSTER
 
 MOST_SHARED = 0.1
 """Share of the test examples that may be training examples, beyond what copies among these make likely."""
@@ -23,38 +26,30 @@ def digests(batch: Any) -> list[bytes]:
     """
     columns = [values for _, values in leaves(batch)]
     rows = zip(*columns, strict=True)
-    return [
-        hashlib.blake2b(b"".join(np.asarray(value).tobytes() for value in row)).digest()
-        for row in rows
-    ]
+    return [hashlib.sha256(_bytes(row)).digest()[:16] for row in rows]
 
 
-def notes_on_copies(
-    contents: Sequence[bytes], clusters: np.ndarray | None = None
-) -> tuple[str, ...]:
-    """Return a sentence about exact copies among N examples, or nothing without any.
+def _bytes(row: tuple[Any, ...]) -> bytes:
+    """Return the values of one example, with the length of each if there are several."""
+    parts = [np.asarray(value).tobytes() for value in row]
+    return parts[0] if len(parts) == 1 else b"".join(b"%d:%b" % (len(part), part) for part in parts)
 
-    Args:
-        contents: content or hash of each example; empty for unknown ones.
-        clusters: `(N,)` clusters of the examples; copies of one cluster count once and are not mentioned. None if the
-            examples are independent.
+
+def copies_as_clusters(data: Dataset) -> Dataset:
+    """Return a data set in memory whose exact copies are clusters, if it has no clusters and many copies.
 
     Example:
-        >>> notes_on_copies([b"a", b"b", b"a"])[0][:53]
-        '1 of the 3 examples is an exact copy of another one, '
-        >>> notes_on_copies([b"a", b"b", b"a"], np.array([0, 1, 0]))
-        ()
+        >>> from tfaudit.datasets.examples import as_dataset
+        >>> data = copies_as_clusters(as_dataset((np.arange(12) // 3, np.arange(12) // 6), "data", "test"))
+        >>> data.clusters
+        array([0, 0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9])
     """
-    known = np.arange(len(contents)) if clusters is None else clusters
-    pairs = {pair for pair in zip(contents, known.tolist(), strict=True) if pair[0]}
-    copies = len(pairs) - len({content for content, _ in pairs})
-    if not copies:
-        return ()
-    are = "is an exact copy of another one" if copies == 1 else "are exact copies of others"
-    return (
-        f"{copies:,} of the {len(contents):,} examples {are}, but intervals take examples as independent; a column "
-        "`cluster` that is the same for all copies makes them count once.",
-    )
+    if data.clusters is not None or not data.in_memory:
+        return data
+    clusters = clusters_of_copies(digests(data.held), data.labels)
+    if clusters is None:
+        return data
+    return replace(data, known_groups={**data.known_groups, CLUSTER: clusters})
 
 
 def notes_on_shared(train: Any, test: Any) -> tuple[str, ...]:

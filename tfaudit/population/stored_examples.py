@@ -7,12 +7,15 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import data_source
 from tfaudit.datasets.preview import previews
 from tfaudit.datasets.representative import representative_positions
 from tfaudit.errors import InputError
 from tfaudit.runtime.user_functions import is_reference
+from tfaudit.stats.copies import clusters_of_copies
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -46,8 +49,10 @@ def _limited(data: Dataset, study: Study) -> Dataset:
 def store_examples(store: Store, test: Dataset, *, thumbnails: bool = True) -> None:
     """Store id, label, preview and groups of every test example, unless they exist.
 
-    Without `thumbnails` no image of a stream is decoded; a later call with them adds its thumbnails.
+    Without `thumbnails` no image of a stream is decoded; a later call with them adds its thumbnails. Many exact copies
+    become clusters, unless the examples have others.
     """
+    test = copies_as_clusters(test)
     ids = test.example_ids.tolist()
     labels = test.labels.tolist()
     with contextlib.suppress(InputError):  # missing or damaged
@@ -60,12 +65,18 @@ def store_examples(store: Store, test: Dataset, *, thumbnails: bool = True) -> N
             stored.attrs["remarks"],
         )
         now = ids, labels, list(test.class_names), list(test.notes)
-        same_clusters = stored.attrs["clustered"] == (test.clusters is not None)
+        clustered = stored.attrs["clustered"]
+        of_thumbnails = clustered and not test.in_memory  # copies, which a stream does not know
+        same_clusters = of_thumbnails or clustered == (test.clusters is not None)
         decoded = test.in_memory or not thumbnails or stored["image"].iloc[0]
         if before == now and same_clusters and decoded:
             return
     images = preview_bytes(test) if test.in_memory or thumbnails else [b""] * len(ids)
-    store.save_examples("test", test.labels, ids, test.class_names, images, test.groups, test.notes)
+    groups = test.groups
+    if not test.in_memory and test.clusters is None:
+        clusters = clusters_of_copies(images, test.labels)
+        groups = groups if clusters is None else groups.assign(**{CLUSTER: clusters})
+    store.save_examples("test", test.labels, ids, test.class_names, images, groups, test.notes)
 
 
 def store_class_facts(store: Store, train: Dataset) -> None:

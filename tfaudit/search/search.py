@@ -25,6 +25,7 @@ from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
@@ -159,7 +160,7 @@ def compress_to_limits(
         tell_unused_weights(labelled, "data")
         names = _class_names(source.model, labelled, settings)
         settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
-        examples = in_memory(labelled, "data", names)
+        examples = copies_as_clusters(in_memory(labelled, "data", names))
         trained_on = None if train is None else _training_data(train, examples)
         if settings.limits.judge_classes:
             require_two_of_every_class(examples)

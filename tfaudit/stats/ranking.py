@@ -30,20 +30,27 @@ class _ClassesAndProbabilities(NamedTuple):
 class RankedClasses(_ClassesAndProbabilities):
     """The best classes of N examples, best first: `(N, k)` integers, and probabilities in [0, 1], None if unknown.
 
-    It is a pair, so that `classes, probabilities = tfaudit.predict(...)` works, with one more attribute.
+    It is a pair, so that `classes, probabilities = tfaudit.predict(...)` works, with two more attributes.
 
     Attributes:
         ties: the examples whose best score several classes share; `classes` lists the lower class number first.
+        contents: hash of each example, `(N,)` bytes, by which `Predictions` knows exact copies; None if unknown.
     """
 
     ties: Ties
+    contents: np.ndarray | None
 
     def __new__(
-        cls, classes: np.ndarray, probabilities: np.ndarray | None = None, ties: Ties | None = None
+        cls,
+        classes: np.ndarray,
+        probabilities: np.ndarray | None = None,
+        ties: Ties | None = None,
+        contents: np.ndarray | None = None,
     ) -> RankedClasses:
         """Join the parts; no ties by default."""
         ranked = super().__new__(cls, classes, probabilities)
         ranked.ties = Ties.none() if ties is None else ties
+        ranked.contents = contents
         return ranked
 
     @classmethod
@@ -56,17 +63,20 @@ class RankedClasses(_ClassesAndProbabilities):
                    [0, 1]])
         """
         known = [part.probabilities for part in parts if part.probabilities is not None]
+        hashed = [part.contents for part in parts if part.contents is not None]
         ties = Ties.joined([part.ties for part in parts], [len(part.classes) for part in parts])
         return cls(
             np.concatenate([part.classes for part in parts]),
             np.concatenate(known) if len(known) == len(parts) else None,
             ties,
+            np.concatenate(hashed) if len(hashed) == len(parts) else None,
         )
 
     def take(self, rows: np.ndarray) -> RankedClasses:
         """Return the given examples, in the given order."""
         probabilities = None if self.probabilities is None else self.probabilities[rows]
-        return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows))
+        contents = None if self.contents is None else self.contents[rows]
+        return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows), contents)
 
 
 def stated_kind(scores_are: str) -> bool | None:

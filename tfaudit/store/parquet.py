@@ -16,9 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tfaudit.datasets.copies import notes_on_copies
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_table
+from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.stats.ties import Ties

@@ -14,6 +14,7 @@ from tfaudit.compress.input_range import SAMPLED
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
 from tfaudit.datasets.batches import is_shuffled
+from tfaudit.datasets.copies import digests
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import Sample, representative_positions
 from tfaudit.datasets.structure import joined, mapped, without_lists
@@ -78,7 +79,8 @@ def predict(
             sliver of it. Batches are all predicted before that is known.
 
     Returns:
-        The pair (classes, probabilities): int32 and float32 arrays `(N, min(k, C))` for a model with C classes.
+        The pair (classes, probabilities): int32 and float32 arrays `(N, min(k, C))` for a model with C classes. It also
+        holds a hash of each example, by which `Predictions` lets exact copies count once.
 
     Raises:
         InputError: the model cannot run, is a regression or lacks one of the classes; images do not fit it, or have
@@ -91,9 +93,18 @@ def predict(
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
     forward = forward_of(model, threads, output, signature)
-    return _ranked(
-        forward, images, k, classes, scores_are, batch_size=batch_size, check_range=check_range
+    contents: list[bytes] = []
+    ranked = _ranked(
+        forward,
+        images,
+        k,
+        classes,
+        scores_are,
+        batch_size=batch_size,
+        check_range=check_range,
+        contents=contents,
     )
+    return RankedClasses(*ranked, ranked.ties, np.array(contents, object))
 
 
 def predict_classifier(
@@ -156,10 +167,11 @@ def _ranked(
     batch_size: int = 256,
     check_range: bool = True,
     is_classifier: bool = False,
+    contents: list[bytes] | None = None,
 ) -> RankedClasses:
     require_least(1, k=k)
     allowed = None if classes is None else _allowed(classes)
-    blocks = scores_of(forward, images, batch_size, check_range=check_range)
+    blocks = scores_of(forward, images, batch_size, check_range=check_range, contents=contents)
     first = next(blocks, None)
     if first is None:
         raise InputError("images", "no images", "one image or more")
@@ -179,9 +191,17 @@ def _ranked(
 
 
 def scores_of(
-    forward: Any, images: Any, batch_size: int, *, check_range: bool = True
+    forward: Any,
+    images: Any,
+    batch_size: int,
+    *,
+    check_range: bool = True,
+    contents: list[bytes] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the outputs of a model for each batch of images, `(B, outputs)`; errors are those of `predict`."""
+    """Yield the outputs of a model for each batch of images, `(B, outputs)`; errors are those of `predict`.
+
+    A hash of every image is added to `contents`.
+    """
     if is_shuffled(images):
         got = f"a {type(images).__name__} of random order"
         raise InputError("images", got, "the order of the data: shuffle=False")
@@ -196,6 +216,8 @@ def scores_of(
     for batch in batches:
         if not length_of(batch):
             continue
+        if contents is not None:
+            contents += digests(batch)
         scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
         if scores.ndim != 2:
             raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
