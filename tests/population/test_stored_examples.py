@@ -135,12 +135,13 @@ def test_copies_of_an_image_are_a_remark(tmp_path):
     store_examples(store, twice)
     note, copies = store.remarks()
     assert note == "One note."
-    assert copies.startswith("2 of the 12 examples are exact copies of others")
+    assert copies == "2 of the 12 examples are exact copies of others: copies count once."
+    assert store.examples()["cluster"].tolist() == [0, 1, 2, 0, 1, *range(5, 12)]
     written = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
     store_examples(store, twice)
     assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == written
     known = {"cluster": np.array([f"film {i}" for i in positions])}
     seal = store.examples_seal()
     store_examples(store, dataclasses.replace(twice, known_groups=known))
-    assert store.remarks() == ("One note.",)
+    assert store.remarks() == ("One note.", copies)
     assert store.examples_seal() == seal  # members made before remain members of these examples

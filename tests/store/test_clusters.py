@@ -105,6 +105,8 @@ def test_copies_are_counted():
     contents = [b"a", b"b", b"a", b"a", b"", b""]
     [note] = notes_on_copies(contents)
     assert note.startswith("2 of the 6 examples are exact copies of others, ")
-    assert notes_on_copies(contents, np.array([0, 1, 0, 0, 2, 3])) == ()
+    [once] = notes_on_copies(contents, np.array([0, 1, 0, 0, 2, 3]))
+    assert once == "2 of the 6 examples are exact copies of others: copies count once."
+    assert notes_on_copies(contents, np.array([0, 1, 0, 0, 2, 2])) == ()
     assert notes_on_copies(contents, np.array([0, 1, 0, 2, 3, 4]))[0].startswith("1 of the 6 ")
     assert notes_on_copies([b"a", b"b"]) == notes_on_copies([b"", b""]) == ()

@@ -213,12 +213,10 @@ class Comparison:
         """Caveats for the reader, one sentence each."""
         notes: list[str] = []
         if side := self._clustered:
-            clusters, images = len(np.unique(side.clusters)), side.num_examples
-            if side.clusters_are_copies:
-                over = f"count exact copies once: they are over the {clusters:,} of the {images:,} images that differ"
-            else:
-                over = f"are over {clusters:,} clusters of the {images:,} images, not over single images"
-            notes.append(f"Intervals {over}.")
+            count = len(np.unique(side.clusters))
+            notes.append(
+                f"Intervals are over {count:,} clusters of the {side.num_examples:,} images, not over single images."
+            )
         hashed = [side.contents for side in (self.baseline, self.compressed)]
         if known := [contents for contents in hashed if contents is not None]:
             notes += notes_on_copies(known[0], self.clusters)

@@ -57,23 +57,27 @@ def notes_on_copies(
 
     Args:
         contents: content or hash of each example; empty for unknown ones.
-        clusters: `(N,)` clusters of the examples; copies of one cluster count once and are not mentioned. None if the
-            examples are independent.
+        clusters: `(N,)` clusters of the examples; copies of one cluster count once, and are mentioned only if there are
+            no other clusters. None if the examples are independent.
 
     Example:
         >>> notes_on_copies([b"a", b"b", b"a"])[0][:53]
         '1 of the 3 examples is an exact copy of another one, '
         >>> notes_on_copies([b"a", b"b", b"a"], np.array([0, 1, 0]))
-        ()
+        ('1 of the 3 examples is an exact copy of another one: copies count once.',)
     """
     first = first_copies(contents)
-    count = len(first)
+    count, different = len(first), len(np.unique(first))
     own = np.arange(count) if clusters is None else np.asarray(clusters)
-    apart = len({*zip(first.tolist(), own.tolist(), strict=True)}) - len(np.unique(first))
-    if not apart:
+    apart = len({*zip(first.tolist(), own.tolist(), strict=True)}) - different
+    copies = apart or (count - different if len(np.unique(own)) == different else 0)
+    if not copies:
         return ()
-    are = "is an exact copy of another one" if apart == 1 else "are exact copies of others"
+    are = "is an exact copy of another one" if copies == 1 else "are exact copies of others"
+    sentence = f"{copies:,} of the {count:,} examples {are}"
+    if not apart:
+        return (f"{sentence}: copies count once.",)
     return (
-        f"{apart:,} of the {count:,} examples {are}, but intervals take examples as independent; a column "
-        "`cluster` that is the same for all copies makes them count once.",
+        f"{sentence}, but intervals take examples as independent; a column `cluster` that is the same for all copies "
+        "makes them count once.",
     )
