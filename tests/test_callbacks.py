@@ -16,7 +16,7 @@ from tests.builders.nightly import first_and_nightly
 from tfaudit.callbacks import ClassAudit
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, Notice
 from tfaudit.predictions import Predictions
 
 RNG = np.random.default_rng(0)
@@ -347,3 +347,9 @@ def test_one_output_of_several_from_a_dictionary_of_inputs():
 def test_a_class_in_the_place_of_a_callback():
     with pytest.raises(InputError, match="callbacks: got the class of a callback"):
         several().fit(FEATURES, TAGS, verbose=0, callbacks=[ClassAudit])
+
+
+def test_copies_among_the_validation_examples_are_told():
+    images = np.tile(np.arange(12, dtype="float32").reshape(6, 2), (5, 1))
+    with pytest.warns(Notice, match="validation: 24 of the 30 examples are exact copies of others"):
+        ClassAudit((images, np.arange(30) % 2))

@@ -11,7 +11,9 @@ from sklearn.metrics import accuracy_score, recall_score, top_k_accuracy_score
 
 from tests.builders.refusals import assert_refused
 from tfaudit import Predictions
+from tfaudit.audits.comparison import Comparison
 from tfaudit.predictions import frozen
+from tfaudit.stats.ranking import RankedClasses
 
 
 def random_predictions(rng, members=5, examples=60, classes=4, k=3):
@@ -219,3 +221,26 @@ def test_one_hot_labels_and_one_score_per_example_are_read_as_keras_gives_them(r
         np.array([[0.5, 0.5]]),
         [[[0]]],
     )
+
+
+def test_copies_are_clusters_where_they_matter_and_none_are_named():
+    """Ten examples of two contents; two of sixty; and clusters that are named."""
+
+    def ranked(contents):
+        classes = np.zeros((len(contents), 1), int)
+        return RankedClasses(classes, contents=np.array(contents, object))
+
+    many = ranked([b"a", b"b"] * 5)
+    made = Predictions(np.arange(10) % 2, [many, many])
+    assert made.clusters.tolist() == [0, 1] * 5
+    assert made.clusters_are_copies
+    again = RankedClasses.joined([many.take(np.arange(4)), many.take(np.arange(4, 10))])
+    assert Predictions(np.arange(10) % 2, again).clusters.tolist() == [0, 1] * 5
+    few = [b"%d" % max(i, 1) for i in range(60)]
+    assert Predictions(np.zeros(60, int), ranked(few)).clusters is None
+    named = Predictions(np.arange(10) % 2, many, clusters=np.arange(10) // 2)
+    assert named.clusters.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    other = Predictions(made.labels, ranked([b"a"] * 10))
+    assert Comparison(other, named).clusters is Comparison(named, other).clusters is named.clusters
+    assert Comparison(made, other).clusters is made.clusters
+    assert Predictions(made.labels, made.member(1)).clusters.tolist() == made.clusters.tolist()

@@ -1,6 +1,7 @@
 """Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.batches import read_batches
+from tfaudit.datasets.copies import digests
 from tfaudit.datasets.structure import mapped, without_lists
-from tfaudit.errors import InputError, plural, require, require_least, require_one_of
+from tfaudit.errors import InputError, Notice, plural, require, require_least, require_one_of
 from tfaudit.predictions import Predictions
+from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.one_hot import without_one_hot
 
 __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
@@ -54,6 +57,8 @@ class ClassAudit(ModelCallback):
         output: name of the output to use if the model has several, as in `tfaudit.predict`; labels may then be a
             dictionary.
 
+    A `Notice` says if many of the examples are exact copies of others.
+
     Raises:
         InputError: the validation data or the baseline cannot be used, or they do not fit together; in `fit`: the model
             is a regression, or has another number of classes.
@@ -85,7 +90,11 @@ class ClassAudit(ModelCallback):
         require_one_of("task", task, TASKS)
         self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
-        self._labels = _joined([labels for _, labels in self._batches()])
+        batches = [
+            (digests(mapped(np.asarray, inputs)), labels) for inputs, labels in self._batches()
+        ]
+        self._labels = _joined([labels for _, labels in batches])
+        _tell_of_copies([content for contents, _ in batches for content in contents])
         self._class_names = getattr(validation, "class_names", None)
         self._baseline: np.ndarray | None = None
         self._baseline_width: int | None = None
@@ -204,6 +213,14 @@ class ClassAudit(ModelCallback):
             forms = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
             raise InputError("baseline", got, f"{forms} {self._labels.shape}")
         return classes.astype(bool) if self._task == "multilabel" else classes
+
+
+def _tell_of_copies(contents: Sequence[bytes]) -> None:
+    """Issue a `Notice` if many validation examples are copies of others."""
+    if clusters_of_copies(contents, np.zeros(len(contents), int)) is not None:
+        copies = f"{len(contents) - len(set(contents)):,} of the {len(contents):,} examples"
+        text = f"validation: {copies} are exact copies of others, and each counts"
+        warnings.warn(Notice(text), stacklevel=3)
 
 
 def _reiterable(validation: Any) -> Any:

@@ -301,6 +301,7 @@ class Predictions:
             self.ranked[position],
             self.member_probabilities(position) if self.has_probabilities else None,
             self.ties.block(position, self.num_examples),
+            self.contents,
         )
 
     def correct(self, k: int = 1) -> np.ndarray:

@@ -135,3 +135,25 @@ def test_intervals_are_over_the_clusters_of_the_examples():
     examples = Examples(np.repeat(X, 16, axis=0), np.repeat(Y, 16), cluster=films)
     predictions = predictions_of({"model": model}, examples)["model"]
     assert predictions.clusters.tolist() == films.tolist()
+
+
+def test_repeated_examples_decide_nothing(models):
+    """90 examples cannot judge, and neither can the same 90 thirty times."""
+    baseline, _ = models
+    labels = np.where(np.arange(90) < 85, predict(baseline, X).classes[:, 0], 0)
+    limits = Limits(overall_drop_pp=3)
+    once, often = (np.tile(X, (times, 1)) for times in (1, 30))
+    told = np.tile(labels, 30)
+    verdicts = [
+        gate_models(baseline, {"same": baseline}, data, limits)["same"]
+        for data in ((once, labels), (often, told))
+    ]
+    assert [verdict.outcome for verdict in verdicts] == ["cannot judge"] * 2
+    assert verdicts[1].notes[:2] == (
+        "Intervals are over 90 clusters of the 2,700 images, not over single images.",
+        "2,610 of the 2,700 examples are exact copies of others: copies count once.",
+    )
+    by_hand = Predictions(told, predict(baseline, often))
+    assert gate(by_hand, by_hand, limits).outcome == "cannot judge"
+    assert compare(by_hand, by_hand).notes[1] == verdicts[1].notes[1]
+    assert by_hand.clustered(None).clusters is None
