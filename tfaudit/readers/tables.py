@@ -158,13 +158,15 @@ class TableFile:
         "None" and "NA" are texts, and "01" is none of the numbers, since these are names of groups; only in a column
         of numbers "NA" and "NaN" are missing.
         """
-        columns = self.columns if columns is None else columns
-        if not self._parquet:
-            frame = pd.DataFrame({name: _values(self.cells(name)) for name in columns})
-            return clean_table(frame, str(self.path))
-        stored = self._guarded(lambda: pq.read_table(self.path, columns=list(columns)))
-        self._guarded(lambda: stored.validate(full=True))
-        frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
+        if self._parquet:
+            stored = self._guarded(lambda: pq.read_table(self.path))
+            self._guarded(lambda: stored.validate(full=True))
+            frame = self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
+        else:
+            with self._csv(self.columns, pa.string()) as batches:
+                cells = self._guarded(batches.read_all)
+            frame = pd.DataFrame({name: _values(cells[name]) for name in self.columns})
+        frame = frame[[*self.columns] if columns is None else [*columns]]
         return clean_table(frame, str(self.path))
 
     def _parquet_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -262,16 +264,18 @@ def _kind(kind: pa.DataType) -> str:
     return next((name for name, tests in kinds.items() if any(test(kind) for test in tests)), TEXT)
 
 
-def _values(cells: np.ndarray) -> pd.Series:
-    """Return cells of text as numbers if all are, or all but missing ones; a column of 0 and 01 stays text.
+def _values(cells: pa.ChunkedArray) -> pd.Series:
+    """Return cells of text as numbers if all are, or all but missing ones; a column of 1 and 01 stays text.
 
     Example:
-        >>> _values(np.array(["1", "2.5", "NA"])).tolist(), _values(np.array(["1", "01", ""])).tolist()
-        ([1.0, 2.5, nan], ['1', '01', nan])
+        >>> [_values(pa.chunked_array([cells])).tolist() for cells in (["1", "2.5", "NA"], ["1", "01", ""])]
+        [[1.0, 2.5, nan], ['1', '01', nan]]
     """
-    texts = pd.Series(cells, dtype=object).where(cells != "", np.nan)
-    distinct = [*map(str, texts.dropna().unique())]
-    numbers = [text for text in distinct if text not in MISSING]
-    if numbers and all(map(_NUMBER.fullmatch, numbers)):
-        return pd.to_numeric(texts.where(~texts.isin(MISSING), np.nan))
-    return texts
+    encoded = cells.combine_chunks().dictionary_encode()
+    texts = pd.Series(encoded.dictionary.to_pylist(), dtype=object).str.strip()
+    numbers = texts[(texts != "") & ~texts.isin(MISSING)]
+    if len(numbers) and all(map(_NUMBER.fullmatch, numbers)):
+        values = pd.to_numeric(numbers).reindex(texts.index)
+    else:
+        values = texts.where(texts != "", np.nan)
+    return values.take(encoded.indices.to_numpy()).reset_index(drop=True)
