@@ -377,7 +377,12 @@ ASKED = {
     "a column `class` that may be the label": (
         {"class": TWELVE.y, **columns(map(str, range(12)), TWELVE.logits)},
         dict(labels=dict(label=TWELVE.y)),
-        "got column 'class', which may hold labels or predictions, expected --label-column class or --prediction-",
+        "got column 'class', which may hold labels or predictions, expected --label-column class if they are labels",
+    ),
+    "a column `class` that is stated as the prediction and is the label": (
+        {"class": TWELVE.y, **columns(map(str, range(12)), TWELVE.logits)},
+        dict(labels=dict(label=TWELVE.y), prediction_column="class"),
+        "got column 'class', which holds the labels of y.csv in every row, expected predictions",
     ),
     "logits beside the loss, of labels that are text": (
         of(THREE.logits, label=THREE.names[THREE.y], loss=THREE.noise),

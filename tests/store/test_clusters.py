@@ -66,6 +66,13 @@ def test_a_column_of_the_labels_names_the_clusters(tmp_path, suffix, name):
     assert_refused("expected one that is called 'take'", read_predictions, *files, cluster="take")
 
 
+def test_an_example_whose_cell_is_empty_is_a_cluster_of_its_own(tmp_path):
+    (tmp_path / "y.csv").write_text("label,cluster\n0,NA\n1,\n0,NA\n1,\n")
+    np.save(tmp_path / "p.npy", [0, 1, 1, 1])
+    predictions = read_predictions(tmp_path / "y.csv", [tmp_path / "p.npy"])
+    assert predictions.clusters.tolist() == [0, 1, 0, 2]
+
+
 def test_examples_of_a_function_have_clusters(tmp_path):
     x, y = np.arange(16.0).reshape(8, 2), np.arange(8) % 2
     films = np.array(list("aabbccdd"))

@@ -112,6 +112,13 @@ class ColumnPlan:
         return dict(sorted(scores.items(), key=lambda score: int(score[1])))
 
     @property
+    def doubtful(self) -> str | None:
+        """A column of predictions that has a usual name of labels, such as `class`, beside others; None without any."""
+        name = self.column(PREDICTION)
+        doubt = name is not None and _plain(name) in _PERHAPS_PREDICTIONS and self.columns(LEFT_OUT)
+        return name if doubt else None
+
+    @property
     def notice(self) -> str | None:
         """A sentence on numbers that are no scores; None without any."""
         names = self.columns(NO_SCORE)
@@ -234,7 +241,10 @@ def _give_doubtful(draft: "_Draft", numbers: Sequence[str], stated: StatedColumn
         return
     name = doubtful[0]
     got = f"{draft.noun} {name!r}, which may hold labels or predictions"
-    raise InputError(draft.where, got, f"--label-column {name} or --prediction-column {name}")
+    expected = (
+        f"--label-column {name} if they are labels, --prediction-column {name} if predictions"
+    )
+    raise InputError(draft.where, got, expected)
 
 
 def _settle_fractions(

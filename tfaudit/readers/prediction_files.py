@@ -44,7 +44,11 @@ from tfaudit.readers.column_plan import (
     plan_groups,
     plan_predictions,
 )
-from tfaudit.readers.row_order import require_same_labels, require_same_order
+from tfaudit.readers.row_order import (
+    refuse_labels,
+    require_same_labels,
+    require_same_order,
+)
 from tfaudit.readers.score_columns import KnownClasses
 from tfaudit.readers.sources import (
     Labels,
@@ -286,6 +290,7 @@ def _population(
             require_same_labels(truth, true, source.plan, source.file, own, names)
             ranked.append(classes.take(rows))
             members.append(member)
+            refuse_labels(truth, true, source.plan, ranked[-1].classes[:, 0])
     return Predictions.from_ranked(
         true,
         ranked,

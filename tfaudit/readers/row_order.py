@@ -50,6 +50,14 @@ def require_same_labels(
             raise InputError(plan.where, got, expected)
 
 
+def refuse_labels(truth: Labels, true: np.ndarray, plan: ColumnPlan, top1: np.ndarray) -> None:
+    """Raise an `InputError` if predictions `(N,)` under a usual name of labels are the labels in every row."""
+    if plan.doubtful is not None and (top1 == true).all():
+        got = f"column {plan.doubtful!r}, which holds the labels of {truth.path} in every row"
+        expected = f"predictions; --label-column {plan.doubtful}, and the columns beside it, if they are scores"
+        raise InputError(plan.where, got, expected)
+
+
 def require_same_order(truth: Labels, plan: ColumnPlan, file: TableFile | ArrayFile) -> None:
     """Raise an `InputError` if a column that both files have shows that rows without ids are in different orders."""
     column = _reordered_column(truth, plan, file)

@@ -154,7 +154,10 @@ def _clusters(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | Non
     name = plan.column(CLUSTER)
     if name is None:
         return None
-    return file.text(name) if isinstance(file, TableFile) else file.read(name)
+    if isinstance(file, TableFile):
+        cells = file.cells(name)
+        return np.where(cells == "", None, cells)  # an example without a cluster is its own
+    return file.read(name)
 
 
 def _labels(file: TableFile | ArrayFile, plan: ColumnPlan) -> dict[str, np.ndarray]:
