@@ -1,7 +1,8 @@
 """The real ResNet-50 on real photographs: quantized and pruned in one shot, it lands on the figures measured before.
 
 On all 1,000 photographs: Keras top-1 .907 and top-5 .989; int8, calibrated on every tenth, .895 with 28 flips; one-shot
-layerwise magnitude pruning of the convolutions 30 % .885, 50 % .844, 70 % .274. These tests take every tenth.
+layerwise magnitude pruning of the convolutions 30 % .885, 50 % .844, 70 % .274. These tests take every tenth, by day
+every fortieth.
 """
 
 import keras
@@ -38,14 +39,19 @@ def dense(model, images):
     return predict(model, images, batch_size=25)
 
 
-def hits(classes, k=1):
-    return int((classes[:, :k] == LABELS[:, None]).any(axis=1).sum())
+def hits(classes, k=1, labels=LABELS):
+    return int((classes[:, :k] == labels[:, None]).any(axis=1).sum())
 
 
-def test_keras(dense):
-    classes, probabilities = dense
-    assert (hits(classes), hits(classes, 5)) == (89, 99)
+def test_keras(model, images):
+    classes, probabilities = predict(model, images[::4], batch_size=25)
+    assert (hits(classes, 1, LABELS[::4]), hits(classes, 5, LABELS[::4])) == (22, 25)
     assert probabilities.sum(axis=1).max() <= 1 + 1e-6
+
+
+@pytest.mark.nightly
+def test_keras_on_a_hundred(dense):
+    assert (hits(dense.classes), hits(dense.classes, 5)) == (89, 99)
 
 
 @pytest.mark.nightly

@@ -57,24 +57,17 @@ def pixels(png):
     return np.array(Image.open(io.BytesIO(png)))[..., None]
 
 
-def test_the_population_grows_and_its_first_members_stay(copied):
+def test_population_and_variants_grow_and_the_members_that_are_there_stay(copied):
     members = "members/*/*/*.*"
     before = stamps(copied.directory, members)
     run(STUDY, copied.directory, workers=1)
     assert stamps(copied.directory, members) == before, "a second run makes nothing"
-    grown = run(dataclasses.replace(STUDY, population=3), copied.directory, workers=1)
-    assert grown.predictions("int8").members == (0, 1, 2)
-    after = stamps(copied.directory, members)
-    assert {path: stamp for path, stamp in after.items() if path in before} == before
-
-
-def test_variants_are_added_to_the_members_that_are_there(copied):
-    before = stamps(copied.directory, "members/*/*/*.*")
-    more = dataclasses.replace(STUDY, variants=(Pruned(0.9), *STUDY.variants))
+    more = dataclasses.replace(STUDY, variants=(Pruned(0.9), *STUDY.variants), population=3)
     grown = run(more, copied.directory, workers=1)
     assert grown.variants == ("dense", "magnitude-0.9", "magnitude-0.5", "int8")
+    assert grown.predictions("int8").members == (0, 1, 2)
     assert grown.missing() == ()
-    after = stamps(copied.directory, "members/*/*/*.*")
+    after = stamps(copied.directory, members)
     assert {path: stamp for path, stamp in after.items() if path in before} == before
 
 
@@ -165,7 +158,7 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
 
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(warm_workers, small_disk):
-    study = dataclasses.replace(STUDY, population=3)
+    study = dataclasses.replace(STUDY, population=6, variants=())
     assert_refused(
         r"cannot be written \(No space left on device: .*free space; then run again",
         run,
@@ -179,7 +172,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(warm_wor
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     store = run(study, small_disk / "s", workers=1)
     assert store.failures() == {}
-    assert len(store.members("int8")) == 3
+    assert len(store.members("dense")) == 6
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a read-only tmpfs")

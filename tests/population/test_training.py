@@ -199,21 +199,16 @@ def test_label_smoothing_gives_the_loss_of_keras():
 
 
 @pytest.mark.slow
-def test_the_best_epoch_is_kept():
+def test_the_best_epoch_is_kept_and_the_training_set_split_once(monkeypatch):
+    split = Mock(wraps=split_validation)
+    monkeypatch.setattr(training, "split_validation", split)
     settings = {"validation": 0.2, "learning_rate": ((0, 0.05), (2, 3.0))}  # 3.0 ruins it
     model, history = trained(trainer(epochs=6, keep="best", **settings), 6)
+    split.assert_called_once_with(DATA, 0.2, 6)
     best = int(history["val_loss"].idxmin())
     assert best < 5
     shorter, _ = trained(trainer(epochs=best + 1, **settings), 6)
     assert_same_weights(model, shorter)
-
-
-@pytest.mark.slow
-def test_a_member_splits_its_training_set_once(monkeypatch):
-    split = Mock(wraps=split_validation)
-    monkeypatch.setattr(training, "split_validation", split)
-    trained(trainer(epochs=1, validation=0.2), 6)
-    split.assert_called_once_with(DATA, 0.2, 6)
 
 
 @pytest.mark.slow
@@ -227,9 +222,15 @@ def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
         assert np.count_nonzero(kernel) <= max(round(kernel.size * 0.3), 1)
 
 
+@pytest.fixture(scope="module")
+def plain():
+    """A trainer of dense members with the study's own settings."""
+    return trainer()
+
+
 @pytest.mark.slow
-def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
-    model, _ = trained(trainer(), 0)
+def test_a_member_is_saved_without_compilation_and_loads_anywhere(plain, tmp_path):
+    model, _ = trained(plain, 0)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert not loaded.compiled
@@ -271,19 +272,19 @@ def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, fr
 
 
 @pytest.mark.slow
-def test_micro_batches_give_the_weights_of_whole_batches():
+@pytest.mark.parametrize("variant", first_and_nightly([Pruned(0.7), Dense()]), ids=lambda v: v.key)
+def test_micro_batches_give_the_weights_of_whole_batches(variant):
     settings = {"batch_size": 60, "validation": 0.2, "weight_decay": 1e-3, "decay": "cosine"}
-    for variant in (Dense(), Pruned(0.7)):
-        whole, parts = (
-            trained(trainer(variant, micro_batch=size, **settings), 3) for size in (None, 20)
-        )
-        for first, second in zip(whole[0].weights, parts[0].weights, strict=True):
-            np.testing.assert_allclose(first.numpy(), second.numpy(), atol=1e-6)
-        assert list(whole[1].columns) == list(parts[1].columns)
+    whole, parts = (
+        trained(trainer(variant, micro_batch=size, **settings), 3) for size in (None, 20)
+    )
+    for first, second in zip(whole[0].weights, parts[0].weights, strict=True):
+        np.testing.assert_allclose(first.numpy(), second.numpy(), atol=1e-6)
+    assert list(whole[1].columns) == list(parts[1].columns)
 
 
 @pytest.mark.slow
-def test_batches_are_halved_until_they_fit_the_memory(monkeypatch):
+def test_batches_are_halved_until_they_fit_the_memory(plain, monkeypatch):
     one = trainer(micro_batch="auto")
     fit = one.model.fit
 
@@ -298,7 +299,7 @@ def test_batches_are_halved_until_they_fit_the_memory(monkeypatch):
     last = "micro_batch: 32 examples do not fit the memory; now 16"
     assert str(notices[-1].message) == last
     np.testing.assert_allclose(
-        model.get_weights()[0], trained(trainer(), 3)[0].get_weights()[0], atol=1e-6
+        model.get_weights()[0], trained(plain, 3)[0].get_weights()[0], atol=1e-6
     )
     fixed = trainer(micro_batch=32)
     monkeypatch.setattr(fixed.model, "fit", full)
