@@ -52,6 +52,7 @@ from tfaudit.audits.operating_points.operating_points import operating_points, t
 from tfaudit.audits.planning.planning import guessed_model, guessed_spread, plan, plan_gate
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.remedies.remedies import remedies
+from tfaudit.audits.result import Result
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.slices.slices import slices
 from tfaudit.audits.summary.summary import audit_variant, summary
@@ -189,6 +190,11 @@ def test_every_result_comes_back_as_it_was(name):
     for method in ("chart", "severity_chart", "class_chart", "diagnostics_chart"):
         if hasattr(result, method):
             assert drawn(getattr(result, method)()) == drawn(getattr(back, method)())
+    if isinstance(result, Result):
+        first, *_ = lines = str(back).splitlines()
+        assert first.startswith(f"{type(result).__name__}: ")
+        assert len(lines) <= 30
+        assert max(map(len, lines)) <= 120
 
 
 def test_no_result_is_left_out():

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -88,6 +89,25 @@ def test_results_are_frozen(audit, members):
     result = audit(*pair(members))
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.notes = ()
+
+
+def test_a_result_of_a_thousand_classes_fits_a_screen():
+    labels = np.repeat(np.arange(1000), 5)
+    worse = np.where(labels < 3, 999, labels)
+    sides = (Predictions.from_top1(labels, predicted) for predicted in (labels, worse))
+    head, columns, *rows = str(compare(*sides)).splitlines()
+    assert head.startswith(
+        "PairComparison: examples 5000, accuracy_before 1, accuracy_after 0.997,"
+    )
+    assert columns.split()[:3] == ["class", "change_pp", "verdict"]
+    assert [row.split()[:2] for row in rows[:4]] == [
+        ["0", "-100"],
+        ["1", "-100"],
+        ["2", "-100"],
+        ["3", "0"],
+    ]
+    assert rows[20].startswith("(20 of 1,000 rows, ")
+    assert len(rows) < 28
 
 
 @every_audit

@@ -25,6 +25,7 @@ def test_every_result_has_a_table_for_notebooks():
     }
     assert len(kinds) > 20
     assert {kind.__name__ for kind in kinds if not hasattr(kind, "_repr_html_")} == set()
+    assert {kind.__name__ for kind in kinds if kind.__str__ is object.__str__} == set()
 
 
 def test_tables_notes_and_names_are_shown_as_text(store):

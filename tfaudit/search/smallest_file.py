@@ -14,7 +14,7 @@ import pandas as pd
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.result import html_of
+from tfaudit.audits.result import Result
 from tfaudit.outlets.gate_files import json_verdicts
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class SmallestFile:
+class SmallestFile(Result):
     """Result of `compress_to_limits`.
 
     Attributes:
@@ -97,8 +97,6 @@ class SmallestFile:
     def path(self) -> Path | None:
         """Return the path of the file that may ship; None unless it passed and was kept."""
         return self.directory / "model.tflite" if self.directory and self.outcome == PASS else None
-
-    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate, the smallest first, as measured on the selection part.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.result import html_of
+from tfaudit.audits.result import Result
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.stats.modes import VOTES_AT_ONCE
@@ -22,7 +22,7 @@ LEAST_VOTE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
-class PredictionCounts:
+class PredictionCounts(Result):
     """Top-1 predictions of K members on N examples of C classes. V is the number of distinct (example, class) pairs.
 
     Attributes:
@@ -45,8 +45,6 @@ class PredictionCounts:
     answer: np.ndarray
     count: np.ndarray
     probability: np.ndarray | None = None
-
-    _repr_html_ = html_of
 
     def mode(self) -> np.ndarray:
         """Return the modal labels, `(N,)`: the most frequent class, ties going to the first in the order of names."""
