@@ -441,6 +441,15 @@ ASKED = {
         {},
         "got columns of numbers 'pixel0', 'pixel1', 'pixel2' and 1 more for labels 0 to 2, expected one column of",
     ),
+    "numbered features beside a score": (
+        {
+            **columns([f"c{i}" for i in range(12)], TWELVE.logits),
+            "score": TWELVE.noise,
+            "label": TWELVE.y % 2,
+        },
+        {},
+        "got columns 'score' beside the scores of '0', '1', '2' and 9 more, expected only classes of p.csv, or",
+    ),
     "percentages in one column": (
         dict(score=100 * TWO.shares[:, 1], label=TWO.y),
         {},

@@ -132,7 +132,7 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
     values = values.astype(np.int64)
     codes = _codes(names or ())
     if codes is not None:
-        indices = codes.get_indexer(values)
+        indices = codes.get_indexer(pd.Index(values))
         if (indices < 0).any():
             got = f"unknown classes {quoted(np.unique(values[indices < 0]))}"
             raise InputError(where, got, f"classes such as {quoted(names or ())}")

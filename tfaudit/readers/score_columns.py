@@ -279,9 +279,15 @@ def _settled(
     for scores in ({**classes, **further}, classes):
         if sum_to_one(table.numbers([*scores])):
             return ScoreColumns(scores, "rows sum to 1 without it")
-    if further or sum_to_one(table.numbers([*classes, *others])):
+    # Numbered columns that are not as many as the labels may be features beside one score.
+    are_features = known.numbers and [*classes.values()][-1] != str(known.most)
+    is_doubtful = further or are_features or ONE_SCORE.intersection(others)
+    if is_doubtful or sum_to_one(table.numbers([*classes, *others])):
         got = f"columns {quoted(others)} beside the scores of {quoted(classes.values())}"
-        expected = f"only classes of {known.where}, or --classes FILE: columns of other names are then left out"
+        expected = (
+            f"only classes of {known.where}, or --classes FILE: columns of other names are then left out; "
+            "--prediction-column states the columns of scores"
+        )
         raise InputError(str(table.path), got, expected)
     return ScoreColumns(classes, "named unlike the scores")
 

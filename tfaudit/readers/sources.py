@@ -156,7 +156,7 @@ def _clusters(file: TableFile | ArrayFile, plan: ColumnPlan) -> np.ndarray | Non
         return None
     if isinstance(file, TableFile):
         cells = file.cells(name)
-        return np.where(cells == "", None, cells)  # an example without a cluster is its own
+        return np.array([cell or None for cell in cells], object)  # one without is its own
     return file.read(name)
 
 
