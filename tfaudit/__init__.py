@@ -4,9 +4,12 @@ The names below are the core. More are in `tfaudit.audits`, `tfaudit.stats`, `tf
 `tfaudit.study` and `tfaudit.store`. All are imported when they are first used: `import tfaudit` imports no TensorFlow.
 """
 
+from tfaudit.runtime.checkout import find_beside_package
 from tfaudit.runtime.lazy_names import lazy_names
 
 __version__ = "0.1.0"
+
+find_beside_package()
 
 lazy_names(
     __name__,

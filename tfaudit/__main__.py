@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
+from tfaudit.runtime.standard_streams import lasting
+
 UNEXPECTED = 3
 """Exit code of an unexpected error: Python's own, 1, would say that a gate is shut."""
 
@@ -20,6 +22,7 @@ PATIENCE = 5.0
 def main() -> NoReturn:
     """Run the command line; end with its exit code, whatever the user's code does to end with another or not at all."""
     end_now = _reserve_exit()
+    sys.stdout, sys.stderr = lasting(sys.stdout), lasting(sys.stderr)
     code = UNEXPECTED
 
     @atexit.register  # the first handler, so that it runs last

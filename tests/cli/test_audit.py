@@ -90,9 +90,9 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path, run, tfaud
         ),
         (["study", "--out", "d", "--paired"], "paired: got True, expected no such option with"),
         ([], "source: got none, expected a study's directory, or --labels, --baseline"),
-        (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
+        (["study", "--gate", "no.toml"], "--gate: got no.toml, which cannot be read"),
         # As `gate` calls it too.
-        (["study", "--config", "no.toml"], "config: got no.toml, which cannot be read"),
+        (["study", "--config", "no.toml"], "--gate: got no.toml, which cannot be read"),
     ):
         refused(tfaudit("audit", *words), message)
 

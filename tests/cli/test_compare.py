@@ -216,7 +216,7 @@ def test_the_batch_size_changes_nothing(place, size):
     [
         (
             {"baseline": "nope.keras"},
-            "model: got nope.keras, which does not exist, expected an existing file",
+            "--baseline: got nope.keras, which does not exist, expected an existing file",
         ),
         (
             {"compressed": ("seven.keras",)},
@@ -248,7 +248,7 @@ def test_the_batch_size_changes_nothing(place, size):
             "nope.txt: got an unreadable file (No such file or directory)",
         ),
         ({"flags": ("--alpha", "5")}, "alpha: got 5.0, expected a level in (0, 1)"),
-        ({"flags": ("--batch-size", "0")}, "batch_size: got 0, expected 1 or more"),
+        ({"flags": ("--batch-size", "0")}, "--batch-size: got 0, expected 1 or more"),
         (
             {"flags": ("--csv", "names.txt/x.csv")},
             "csv: got names.txt/x.csv, which cannot be written",
@@ -314,5 +314,5 @@ def test_the_baseline_may_take_other_pixels(run, place, refused):
     models = {"baseline": "unit.keras", "compressed": ("biased.keras",)}
     assert run("--baseline-preprocess", "unit", *csv, **models)[0] == 0
     assert (pd.read_csv(place / "pixels.csv")[["lost", "won"]] == 0).all(axis=None)
-    words = "baseline_preprocess: got 'half', expected one of none"
+    words = "--baseline-preprocess: got 'half', expected one of none"
     refused(run("--baseline-preprocess", "half"), words)

@@ -70,7 +70,7 @@ def gate(place, warm_python):
         write_module(place / "own.py", LOAD.format(body=body))
         command = [*(python or warm_python), "-m", "tfaudit", "gate", *JUDGE, *LIMITS[verdict]]
         if redirected:
-            command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
+            command = ["bash", "-c", f'"$@" {redirected}', "bash", *command]
         return subprocess.run(
             command, cwd=place, capture_output=True, text=True, check=False, timeout=120
         )
@@ -85,7 +85,7 @@ def gate(place, warm_python):
 def test_a_data_function_that_ends_the_process_is_one_line_and_no_pass(gate, body):
     done = gate(body)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("tfaudit: data: got '")
+    assert done.stderr.startswith("tfaudit: --data: got '")
     assert "line 4 of own.py" in done.stderr
 
 
@@ -173,8 +173,16 @@ def test_a_layer_that_ends_the_process_is_an_unexpected_error(
 @pytest.mark.slow
 def test_results_that_cannot_be_written_are_no_judgement(gate):
     done = gate("pass", "fail", redirected=">/dev/full")
-    assert done.returncode == 3
-    assert "unexpected error, OSError" in done.stderr
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("tfaudit: standard output: got a place that")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves_and_an_encoding_of_ascii_change_no_verdict(gate, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = gate("pass", "fail", redirected="2>&1 | true; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 @pytest.mark.slow

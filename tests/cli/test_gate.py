@@ -102,9 +102,9 @@ def test_the_worst_ten_classes_are_named_and_cannot_steer_the_terminal(run):
 
 def test_a_study_by_variant_equals_the_library(run, place):
     limits = ("--max-worst-class-drop", 3, "--max-size-ratio", 0.4, "--max-flips", 0.5)
-    code, _, errors = run("study", *limits, "--json", "new/gate.json", "--junit", "new/gate.xml")
+    code, _, errors = run("study", *limits, "--json", "gate.json", "--junit", "gate.xml")
     assert (code, errors) == (1, "")
-    content = json.loads((place / "new/gate.json").read_text())
+    content = json.loads((place / "gate.json").read_text())
     assert content["format"] == 1
     assert list(content["verdicts"]) == ["magnitude-0.9", "int8"]
     store = open_store(place / "study")
@@ -117,7 +117,7 @@ def test_a_study_by_variant_equals_the_library(run, place):
             paired=key == "int8",  # made from the dense members, not trained
         )
         assert content["verdicts"][key] == json.loads(json.dumps(expected.summary()))
-    suites = ET.parse(place / "new/gate.xml").getroot()
+    suites = ET.parse(place / "gate.xml").getroot()
     assert [suite.get("name") for suite in suites] == ["magnitude-0.9", "int8"]
     assert suites[0].get("tests") == "3"
     _, text, _ = run("study", *limits, "--variant", "int8")
@@ -227,7 +227,7 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
 def test_files_are_written_whole_or_not_at_all(run, place, refused):
     (place / "file").write_text("")
     result = run(*PREDICTIONS, "same.npy", "--max-flips", 1, "--json", "file/gate.json")
-    refused(result, "tfaudit: json: got file/gate.json, which cannot be written")
+    refused(result, "tfaudit: --json: got file/gate.json, which cannot be written")
     assert not list(place.glob(".*.part"))
 
 
@@ -245,7 +245,7 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
         ),
         (
             ("--labels", "labels.npy", "--max-flips", 1),
-            "baseline, compressed: got no files, expected both options",
+            "--baseline, --compressed: got no files, expected both options",
         ),
         (("nowhere", "--max-flips", 1), "directory: got nowhere, which holds no study"),
         (
@@ -320,7 +320,7 @@ def test_a_bad_config_is_one_line(run, place, refused, content, words):
     (place / "bad.toml").unlink(missing_ok=True)
     if content is not None:
         (place / "bad.toml").write_text(content)
-    refused(run("study", "--config", "bad.toml", "--max-flips", 1), f"tfaudit: config: {words}")
+    refused(run("study", "--config", "bad.toml", "--max-flips", 1), f"tfaudit: --gate: {words}")
 
 
 def test_single_members_of_a_study_are_a_pair(run, tmp_path):

@@ -50,7 +50,7 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, ref
     text = run("single", *asked)
     assert list(rows(text)) == ["1"]
     assert "about these two models alone" in " ".join(text.split())
-    words = "class_name: got 'owl', expected a class of the study"
+    words = "--class: got 'owl', expected a class of the study"
     refused(tfaudit("plan", "study", "--class", "owl"), words)
     refused(tfaudit("plan", "study", "--variant", "int4"), "variant: got 'int4', expected")
 

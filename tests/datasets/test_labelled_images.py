@@ -153,7 +153,7 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
     assert_refused("not.npz: got a file without NumPy arrays", labelled_images, str(arrays))
     scaled = "image_size: got 4, expected none, as arrays are not scaled"
     assert_refused(scaled, labelled_images, str(arrays), image_size=4)
-    missing = "data: got ./nowhere, expected an existing folder or .npz file"
+    missing = "data: got no folder ./nowhere, expected an existing folder or .npz file"
     assert_refused(missing, labelled_images, "./nowhere")
     assert_refused("limit: got 0, expected 1 or more", read, limit=0)
     assert_refused("crop: got 9, expected at most image_size, 8", read, image_size=8, crop=9)

@@ -32,8 +32,9 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, Notice, missing_extra
 from tfaudit.population.machine import onednn_setting
-from tfaudit.runtime.captured_output import reserved_stdout
+from tfaudit.runtime.captured_output import import_tensorflow_quietly
 from tfaudit.runtime.garbage_collection import collect_seldom
+from tfaudit.runtime.standard_streams import reserved_stdout
 from tfaudit.runtime.user_functions import import_module
 
 
@@ -83,6 +84,7 @@ def main() -> None:
     _show_notices_in_one_line()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ |= onednn_setting()
+    import_tensorflow_quietly()
     _run_keras_on_tensorflow()
     try:
         app(_imported(sys.argv[1:]))

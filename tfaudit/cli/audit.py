@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfaudit.cli.console import Command, app, err, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
     Alpha,
@@ -130,7 +131,8 @@ def audit(
             out=directory,
             name=name,
         )
-        _audit_store(study, limits, alpha, permutations)
+        with renamed(directory="study"):
+            _audit_store(study, limits, alpha, permutations)
         return
     require_level("alpha", alpha)
     require_least(0, permutations=permutations)

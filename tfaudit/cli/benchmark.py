@@ -11,7 +11,9 @@ import typer
 
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import Commands, ResumableCommand, app, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import IMAGES, Group, ImageOptions, PredictionOptions, option
+from tfaudit.cli.outputs import file_to_write, folder_to_write, output_file
 from tfaudit.errors import InputError, plural, require_one_of
 
 if TYPE_CHECKING:
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
 benchmark = Commands(help="Run the benchmark of compression harm, add entries to it, show it.")
 app.add_typer(benchmark, name="benchmark", no_args_is_help=True)
 
-Results = Annotated[Path, typer.Argument(help="JSON file of entries; a new one is made.")]
-
 
 @benchmark.command(cls=ResumableCommand)
+@renamed(name="dataset")
 def run(
-    directory: Annotated[Path, typer.Argument(help="Directory of the studies and results.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(help="Directory of the studies and results.", callback=folder_to_write),
+    ],
     *,
     network: Annotated[
         list[str] | None, option("Network to run, repeatable; all by default.")
@@ -60,7 +64,10 @@ def run(
 
 @benchmark.command(cls=MultiwordCommand)
 def submit(
-    results: Results,
+    results: Annotated[
+        Path,
+        typer.Argument(help="JSON file of entries; a new one is made.", callback=file_to_write),
+    ],
     *,
     model: Annotated[str, option("Name of the uncompressed model.")],
     data_name: Annotated[str, option("Name of the data, such as 'CIFAR-10, test'.")],
@@ -94,8 +101,9 @@ def submit(
 
     titles: Mapping[str, str] = {}
     if study is not None:
-        pairs = from_study(study, None, images.split, corrupted=True)
-        titles = _titles(study)
+        with renamed(directory="study"):
+            pairs = from_study(study, None, images.split, corrupted=True)
+            titles = _titles(study)
     elif not baseline or not compressed or (data is None) == (predictions.labels is None):
         expected = "--study, or --baseline and --compressed with either --data or --labels"
         raise InputError("source", "none, or several", expected)
@@ -116,11 +124,11 @@ def submit(
 
 @benchmark.command()
 def page(
-    results: Results,
+    results: Annotated[Path, typer.Argument(help="JSON file of entries.")],
     *,
     out_file: Annotated[
         Path | None,
-        option(
+        output_file(
             "HTML file to write; by default benchmark.html in the folder of the entries.", "--out"
         ),
     ] = None,
@@ -152,11 +160,11 @@ def _shares(words: Sequence[str], pairs: Mapping[str, GatedModel]) -> dict[str, 
     shares = {}
     for word in words:
         name, _, share = word.rpartition("=")
-        require_one_of("size", name, pairs)
         try:
             shares[name] = float(share)
         except ValueError:
             raise InputError("size", word, "COMPRESSOR=SHARE, such as int8=0.27") from None
+        require_one_of("size", name, pairs)
     return shares
 
 
@@ -169,7 +177,7 @@ def _saved(
 ) -> HarmBenchmark:
     """Add entries to a file and return all; `names` are the model, the data, and the compressors' titles by key."""
     from tfaudit.analysis.harm import HarmBenchmark, entry
-    from tfaudit.store.files import write_requested
+    from tfaudit.store.requested_files import write_requested
 
     model, data, titles = names
     known = HarmBenchmark.read(results)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import Alpha, Group, ImageOptions, StudyOut, option
+from tfaudit.cli.outputs import output_file
 from tfaudit.errors import require_level
 
 if TYPE_CHECKING:
@@ -35,16 +36,17 @@ def compare(
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
     alpha: Alpha = 0.05,
     directory: StudyOut = None,
-    csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
+    csv: Annotated[Path | None, output_file("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
     from tfaudit.audits.classes.classes import corrected_together
     from tfaudit.audits.doubts import not_above_chance
     from tfaudit.audits.model_pair.model_pair import compare as compare_pair
-    from tfaudit.cli.model_predictions import predict_models
+    from tfaudit.cli.model_predictions import predict_models, require_model_files
     from tfaudit.outlets.pair_tables import pair_tables
 
     require_level("alpha", alpha)
+    require_model_files(baseline=[baseline], compressed=compressed, twin=twin or [])
     models = predict_models(
         baseline, [*compressed, *(twin or [])], data, images, thumbnails=directory is not None
     )
@@ -73,11 +75,11 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     import pandas as pd
 
     from tfaudit.outlets.csv_files import csv_bytes
-    from tfaudit.store.files import write_requested
+    from tfaudit.store.requested_files import write_requested
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
     content = csv_bytes(table[["model", *table.columns[:-1]]])
-    write_requested("csv", path, content, expected="a writable path")
+    write_requested("csv", path, content)
     out.tell(f"classes: {path}")
 
 

@@ -13,8 +13,10 @@ import typer
 from rich.table import Table
 
 from tfaudit.cli.console import ResumableCommand, app, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
+from tfaudit.cli.outputs import output_folder
 from tfaudit.errors import InputError, require, require_least
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def compress(
     limit_flags: LimitFlags,
     directory: Annotated[
         Path | None,
-        option(
+        output_folder(
             "Directory for the file, the report and all candidates; compressed/MODEL by default.",
             "--out",
         ),
@@ -96,6 +98,7 @@ def compress(
     limits = read_limits(gate, limit_flags)
     seconds = None if budget is None else seconds_of(budget)
     require_least(1, epochs=epochs)
+    require_least(0, seed=seed)
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     if model.suffix != ".keras":
         raise InputError(
@@ -108,7 +111,10 @@ def compress(
     examples = read_examples(loaded, data, images)
     trained_on = None
     if train is not None:
-        trained_on = read_examples(loaded, train, dataclasses.replace(images, split=train_split))
+        with renamed(data="train", split="train_split"):
+            trained_on = read_examples(
+                loaded, train, dataclasses.replace(images, split=train_split)
+            )
     # imported here because by now the model's file is read and TensorFlow has started quietly
     from tfaudit.search.progress import PrintedProgress
     from tfaudit.search.search import FINE_TUNING, compress_to_limits

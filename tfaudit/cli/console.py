@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +13,11 @@ from rich.segment import Segment
 from typer.core import TyperCommand
 
 import tfaudit
+from tfaudit.cli.flags import FlagCommand, errors_naming_flags
 from tfaudit.cli.options import with_options_of_groups
+from tfaudit.cli.outputs import check_outputs
 from tfaudit.errors import InputError, printable
-from tfaudit.runtime.captured_output import reserved_stdout
+from tfaudit.runtime.standard_streams import reserved_stdout
 
 
 class PlainConsole(Console):
@@ -49,10 +52,14 @@ class PlainConsole(Console):
         self.print(*parts, soft_wrap=True, **options)
 
     @contextlib.contextmanager
-    def alone_on_stdout(self) -> Iterator[None]:
-        """Print to standard output within the block, and let nothing else do so."""
+    def alone_on_stdout(self, *, beside_output: bool = False) -> Iterator[None]:
+        """Print to standard output within the block, and let nothing else do so.
+
+        With `beside_output`, standard output is for a file that the command writes there: print to standard error.
+        """
         usual = self._file
-        with reserved_stdout() as self._file:
+        with reserved_stdout() as results:
+            self._file = sys.stderr if beside_output else results
             try:
                 yield
             finally:
@@ -63,15 +70,17 @@ class UnexpectedError(RuntimeError):
     """An unforeseen end of a command: a defect, or user code that ends the process."""
 
 
-class Command(TyperCommand):
+class Command(FlagCommand):
     """A subcommand whose standard output and exit code are its own, whatever user code prints or ends with."""
 
     interrupted = "interrupted"
 
     def invoke(self, context: Any) -> Any:
         """Run the command; Typer would end with 1, the code of a failed gate, if a pipe breaks or an input ends."""
+        with errors_naming_flags(self.params, context.params):
+            writes_to_stdout = check_outputs(self.callback, context.params)
         try:
-            with out.alone_on_stdout():
+            with out.alone_on_stdout(beside_output=writes_to_stdout):
                 return super().invoke(context)
         except (typer.Exit, InputError, ModuleNotFoundError):
             raise

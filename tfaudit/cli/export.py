@@ -10,6 +10,7 @@ import typer
 from tfaudit.cli.completion import one_of, variants
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.options import Group, ImageOptions, option
+from tfaudit.cli.outputs import output_folder
 from tfaudit.errors import InputError, require_one_of
 from tfaudit.outlets.registry import EXPORTS, FORMATS, MODEL_EXPORTS
 
@@ -37,7 +38,7 @@ def export(
     ] = None,
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
     out_folder: Annotated[
-        Path | None, option("New folder; by default DIRECTORY-FORMAT.", "--out")
+        Path | None, output_folder("New folder; by default DIRECTORY-FORMAT.", "--out")
     ] = None,
 ) -> None:
     """Write the images whose prediction changes (PIEs), or what int8 costs layer by layer, for other tools."""

@@ -9,6 +9,7 @@ import typer
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import Group, ImageOptions, option
+from tfaudit.cli.outputs import output_file
 from tfaudit.errors import require
 
 SHOWN = 20
@@ -29,7 +30,9 @@ def forecast(
         ImageOptions, Group.of_fields(ImageOptions, "examples", "baseline_preprocess")
     ],
     first: Annotated[int, option("Number of images to list.")] = SHOWN,
-    csv: Annotated[Path | None, option("Write all images here, the most endangered first.")] = None,
+    csv: Annotated[
+        Path | None, output_file("Write all images here, the most endangered first.")
+    ] = None,
 ) -> None:
     """List the images whose predictions compression is likely to change first. Nothing is compressed."""
     from rich.table import Table
@@ -37,7 +40,7 @@ def forecast(
     from tfaudit.audits.forecast.forecast import forecast as forecast_images
     from tfaudit.cli.model_predictions import predict_models
     from tfaudit.outlets.csv_files import csv_bytes
-    from tfaudit.store.files import write_requested
+    from tfaudit.store.requested_files import write_requested
 
     require(first > 0, "first", first, "a number above 0")
     models = predict_models(model, [], data, images)
@@ -58,5 +61,5 @@ def forecast(
         "Look at these first after compression. Margins tell which predictions change, not which classes lose."
     )
     if csv:
-        write_requested("csv", csv, csv_bytes(result.frame()), expected="a writable path")
+        write_requested("csv", csv, csv_bytes(result.frame()))
         out.tell(f"images: {csv}")

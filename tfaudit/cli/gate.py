@@ -12,7 +12,7 @@ import typer
 from tfaudit.audits.gate.limits import OF_FILE, flag_of
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.completion import variants
-from tfaudit.cli.console import add_to_step_summary, app, err, out
+from tfaudit.cli.console import add_to_step_summary, app, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
 from tfaudit.cli.options import (
     IMAGES,
@@ -21,7 +21,8 @@ from tfaudit.cli.options import (
     PredictionOptions,
     option,
 )
-from tfaudit.errors import InputError, require, require_least
+from tfaudit.cli.outputs import output_file
+from tfaudit.errors import InputError, require_least
 from tfaudit.outlets.registry import GATE_FILES
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SOURCE, LIMITS = "What to judge", "Limits"
 FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
-STDOUT = Path("-")
 
 
 @app.command(cls=MultiwordCommand)
@@ -104,7 +104,10 @@ def gate(
         dict[str, Path | None],
         Group.of_names(
             Path,
-            {name: option(file.help, panel=FILES_TO_WRITE) for name, file in GATE_FILES.items()},
+            {
+                name: output_file(file.help, panel=FILES_TO_WRITE)
+                for name, file in GATE_FILES.items()
+            },
         ),
     ],
 ) -> None:
@@ -116,8 +119,6 @@ def gate(
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
     require_least(0, allow_missing=allow_missing)
-    to_stdout = [name for name, path in files.items() if path == STDOUT]
-    require(len(to_stdout) < 2, ", ".join(to_stdout), str(STDOUT), "one format on standard output")
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
     slices = limits.slice_drop_pp is not None
@@ -179,19 +180,16 @@ def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     from tfaudit.audits.gate.checks import OUTCOMES
     from tfaudit.audits.ties import joined_notes
     from tfaudit.outlets.gate_tables import verdict_table
-    from tfaudit.store.files import write_requested
+    from tfaudit.store.requested_files import write_requested
 
-    console = err if STDOUT in files.values() else out
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
     for name, verdict in ordered:
-        console.print(verdict_table(name, verdict))
-        console.print()
+        out.print(verdict_table(name, verdict))
+        out.print()
     for note in joined_notes(dict(ordered)):
-        console.print(note)
+        out.print(note)
     for name, path in files.items():
-        if path == STDOUT:
-            out.file.write(GATE_FILES[name].content(verdicts).decode())
-        elif path is not None:
+        if path is not None:
             write_requested(name, path, GATE_FILES[name].content(verdicts))
     add_to_step_summary(GATE_FILES["markdown"].content(verdicts))
     return ordered[0][1].exit_code

@@ -166,11 +166,12 @@ def from_models(
     slices: bool = False,
 ) -> dict[str, GatedModel]:
     """Return single models, with their predictions on data; raises the errors of `predict_models`."""
-    from tfaudit.cli.model_predictions import predict_models
+    from tfaudit.cli.model_predictions import predict_models, require_model_files
 
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     paths = [Path(word) for word in compressed]
+    require_model_files(baseline=[Path(baseline[0])], compressed=paths)
     models = predict_models(Path(baseline[0]), paths, data, options, features=slices)
     size = models.sizes["baseline"]
     return {

@@ -14,9 +14,15 @@ import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
 from tfaudit.cli.console import out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.model_files import errors_naming, image_shape, read_model
+from tfaudit.compress.model_files import (
+    errors_naming,
+    image_shape,
+    read_model,
+    require_model_file,
+)
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.errors import InputError, require
@@ -110,6 +116,14 @@ def predict_models(
     )
 
 
+def require_model_files(**files: Sequence[Path]) -> None:
+    """Raise an `InputError` about the first path, by option, that is no model file; no file is opened."""
+    for option, paths in files.items():
+        for path in paths:
+            with renamed(model=option):
+                require_model_file(path)
+
+
 def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -> LabelledImages:
     """Read the labels of data, and check that every model takes the images.
 
@@ -131,16 +145,17 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     is_folder = Path(data).expanduser().is_dir()
     image_size, notes = _scaling(models, is_folder, options)
     channels = next(iter(models[0].image_shape[-1:]), None)
-    images = labelled_images(
-        data,
-        split=options.split,
-        image_size=image_size,
-        crop=options.crop,
-        channels=1 if channels == 1 else 3,
-        limit=options.limit,
-        recursive=options.recursive,
-        skip_unreadable=options.skip_unreadable,
-    )
+    with renamed(name="data", dataset="data", labels="data: labels", images="data: images"):
+        images = labelled_images(
+            data,
+            split=options.split,
+            image_size=image_size,
+            crop=options.crop,
+            channels=1 if channels == 1 else 3,
+            limit=options.limit,
+            recursive=options.recursive,
+            skip_unreadable=options.skip_unreadable,
+        )
     if is_folder and options.classes is None:
         notes += notes_on_order(images.class_names or ())
     images = dataclasses.replace(images, notes=(*notes, *images.notes))
@@ -156,7 +171,7 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
             raise InputError(str(model.path), f"a model of {outputs} classes", expected)
     largest = int(images.labels.max())
     known = f"0 to {len(names) - 1}, the classes of the models"
-    require(largest < len(names), "labels", largest, known)
+    require(largest < len(names), "data: labels", largest, known)
     if options.examples is not None:
         images = _only(images, options.examples, preprocessing(options.preprocess))
     return images

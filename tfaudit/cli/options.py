@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from tfaudit.cli.completion import one_of
+from tfaudit.cli.outputs import output_folder
 from tfaudit.errors import InputError, require, require_least
 from tfaudit.models.pretrained import PREPROCESSING
 
@@ -118,7 +119,9 @@ Alpha = Annotated[float, option("Significance level; confidence intervals have l
 Permutations = Annotated[
     int, option("Random reassignments of members in permutation tests; 0 for no such tests.")
 ]
-StudyOut = Annotated[Path | None, option("Write a study with its report.html here.", "--out")]
+StudyOut = Annotated[
+    Path | None, output_folder("Write a study with its report.html here.", "--out")
+]
 ScoresAre = Annotated[
     str,
     option(

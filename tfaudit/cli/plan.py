@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from tfaudit.cli.console import app, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, option
 from tfaudit.errors import require
@@ -89,17 +90,20 @@ def plan(
     )
     from tfaudit.audits.planning.planning import plan as plan_study
 
+    is_width = half_width is None or half_width > 0
+    require(is_width, "half_width", half_width, "percentage points above 0")
     limits = read_limits(gate, limit_flags)
     shown: Sequence[int] = members or MEMBERS
     if pilot is None:
-        spread = guessed_spread(
-            accuracy=accuracy,
-            member_sd_pp=member_sd,
-            heterogeneity=heterogeneity,
-            flips=flips,
-            paired=paired,
-            classes=classes,
-        )
+        with renamed(member_sd_pp="member_sd"):
+            spread = guessed_spread(
+                accuracy=accuracy,
+                member_sd_pp=member_sd,
+                heterogeneity=heterogeneity,
+                flips=flips,
+                paired=paired,
+                classes=classes,
+            )
         source: LosslessModel | Comparison = guessed_model(spread, accuracy, classes)
         origin = "by guesses"
     else:

@@ -7,6 +7,7 @@ import typer
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.options import SkipUnreadable, option
+from tfaudit.cli.outputs import output_folder
 
 
 @app.command()
@@ -18,7 +19,7 @@ def prepare(
         Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")
     ],
     data_dir: Annotated[
-        str | None, option("Directory of prepared data sets; by default TFDS' own.")
+        str | None, output_folder("Directory of prepared data sets; by default TFDS' own.")
     ] = None,
     recursive: Annotated[
         bool, option("Also look for images in subfolders of the class folders.", "--recursive")

@@ -12,6 +12,7 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Alpha, IdColumn, Permutations, option, refuse
+from tfaudit.cli.outputs import output_file, output_folder, require_apart
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,13 +26,16 @@ def report(
         typer.Argument(help="Directory of a study that `tfaudit run` made; several are compared."),
     ],
     charts: Annotated[
-        Path | None, option("Also write every chart as PNG, SVG and PDF into this directory.")
+        Path | None,
+        output_folder("Also write every chart as PNG, SVG and PDF into this directory."),
     ] = None,
     groups: Annotated[
         Path | None,
         option("Table of the groups of the examples, such as their writers, joined by example id."),
     ] = None,
-    markdown: Annotated[Path | None, option("Also write the verdict as Markdown here.")] = None,
+    markdown: Annotated[
+        Path | None, output_file("Also write the verdict as Markdown here.")
+    ] = None,
     card: Annotated[
         bool,
         option("With --markdown: with front matter and metrics, as a model card.", "--model-card"),
@@ -52,7 +56,7 @@ def report(
     permutations: Permutations = 1000,
     out_file: Annotated[
         Path | None,
-        option(
+        output_file(
             "HTML file to write; by default report.html in the study, or studies.html of several.",
             "--out",
         ),
@@ -77,6 +81,7 @@ def report(
         _compare(directories, out_file or Path("studies.html"), alpha)
         return
     (directory,) = directories
+    _check_files(directory, out_file, markdown, pdf=pdf)
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.charts.renderer import require_drawing
     from tfaudit.outlets.pdf import find_browser, write_pdf
@@ -102,7 +107,7 @@ def report(
         out.tell(f"pdf: {write_pdf(page, browser)}")
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
-        from tfaudit.store.files import write_requested
+        from tfaudit.store.requested_files import write_requested
 
         text = (model_card if card else study_markdown)(study_audit, limits)
         write_requested("--markdown", markdown, text.encode())
@@ -112,6 +117,20 @@ def report(
 
         for path in save_charts(study_audit, charts, limits=limits):
             out.tell(path)
+
+
+def _check_files(directory: Path, chosen: Path | None, markdown: Path | None, *, pdf: bool) -> None:
+    """Raise an `InputError` unless the page, and the PDF beside it, have places of their own."""
+    page = chosen or directory / "report.html"
+    if pdf and page.exists() and not page.is_file():
+        got = f"--out {page}, beside which no PDF can be written"
+        raise InputError("--pdf", got, "no --out, or one that is a file")
+    files = {
+        "--out" if chosen else "report": page,
+        "--markdown": markdown,
+        "--pdf": page.with_suffix(".pdf") if pdf else None,
+    }
+    require_apart({name: path for name, path in files.items() if path is not None})
 
 
 def _compare(directories: list[Path], path: Path, alpha: float) -> None:

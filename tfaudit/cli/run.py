@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import tempfile
 import time
 from collections import Counter
@@ -17,11 +18,13 @@ from rich.text import Text
 
 from tfaudit.cli.completion import one_of, recipes
 from tfaudit.cli.console import ResumableCommand, app, err, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option, refuse
+from tfaudit.cli.outputs import output_folder
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
-from tfaudit.errors import plural, require_least
+from tfaudit.errors import plural, require, require_least
 
 if TYPE_CHECKING:
     from tfaudit.population.engine import EngineOptions
@@ -72,6 +75,7 @@ class TrainingOptions:
 
 
 @app.command(cls=ResumableCommand)
+@renamed(name="dataset")
 def run(
     recipe: Annotated[
         str,
@@ -82,7 +86,7 @@ def run(
     ],
     training: Annotated[TrainingOptions, Group.of_fields(TrainingOptions)],
     directory: Annotated[
-        Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")
+        Path | None, output_folder("Directory of the study; runs/RECIPE by default.", "--out")
     ] = None,
     population: Annotated[
         int | None, option("Members per variant; by default the recipe's.")
@@ -188,6 +192,8 @@ def run(
     from tfaudit.population.engine import EngineOptions
 
     require_least(1, population=population)
+    if memory is not None:
+        require(0 < memory < math.inf, "memory", memory, "gigabytes above 0")
     if rehearse:
         refuse(
             "with --rehearse",

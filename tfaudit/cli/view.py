@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from tfaudit.app.server import PASSWORD
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.example_studies import example_studies, unpack_example
+from tfaudit.cli.flags import FlagCommand
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import option
 from tfaudit.errors import InputError
@@ -35,7 +35,7 @@ BUNDLED = "digits"
 
 
 # Not a `Command`: the server, which replaces this process, prints its address.
-class ViewCommand(TyperCommand):
+class ViewCommand(FlagCommand):
     """`tfaudit view`, whose `--example` may stand without a name: the first example is meant."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

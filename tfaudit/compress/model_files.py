@@ -52,7 +52,7 @@ def read_model(path: Path, signature: str | None = None) -> keras.Model | bytes:
     """Return the bytes of a `.tflite` file with one signature, or the model in a `.keras` file, as `load_keras`."""
     if path.suffix == ".keras":
         return load_keras(path)
-    _require_file(path, *SUFFIXES)
+    require_model_file(path)
     return _with_signature(path.read_bytes(), signature)
 
 
@@ -64,7 +64,7 @@ def _with_signature(content: bytes, signature: str | None) -> bytes:
 
 def load_keras(path: Path) -> keras.Model:
     """Return the Keras model in a `.keras` file, not compiled; raise an `InputError` if there is none."""
-    _require_file(path, ".keras")
+    require_model_file(path, ".keras")
     start_tensorflow()
     import keras
 
@@ -101,11 +101,13 @@ def errors_naming(model: str | Path) -> Iterator[None]:
         raise InputError(f"{model}: {error.argument}", error.got, error.expected) from None
 
 
-def _require_file(path: Path, *suffixes: str) -> None:
-    if path.suffix not in suffixes:
-        raise InputError("model", repr(str(path)), f"a {' or '.join(suffixes)} file")
+def require_model_file(path: Path, *suffixes: str) -> None:
+    """Raise an `InputError` unless a file has one of some suffixes, by default `SUFFIXES`; it is not opened."""
+    if path.suffix not in (suffixes or SUFFIXES):
+        raise InputError("model", repr(str(path)), f"a {' or '.join(suffixes or SUFFIXES)} file")
     if not path.is_file():
-        raise InputError("model", f"{path}, which does not exist", "an existing file")
+        state = "is no file" if path.exists() else "does not exist"
+        raise InputError("model", f"{path}, which {state}", "an existing file")
 
 
 def image_shape(model: keras.Model | bytes, output: str | None = None) -> tuple[int | None, ...]:

@@ -148,8 +148,9 @@ def labelled_images(
         expected = "none, as arrays are not scaled; a crop cuts them"
         require(image_size is None, "image_size", image_size, expected)
         return _from_arrays(path, split, crop, limit)
-    if path.is_absolute() or data.startswith((".", "~")):
-        raise InputError("data", data, "an existing folder or .npz file, or the name of a data set")
+    if path.is_absolute() or data.startswith((".", "~")) or data.endswith("/"):
+        expected = "an existing folder or .npz file, or the name of a data set"
+        raise InputError("data", f"no folder {data}", expected)
     return _from_dataset(data, split, scaling, limit)
 
 

@@ -15,7 +15,7 @@ from tfaudit.charts.rendering import FORMS, chart_files
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import InputError, Notice
 from tfaudit.outlets.sections.order import study_sections
-from tfaudit.store.files import write_requested
+from tfaudit.store.requested_files import write_requested
 
 
 def study_charts(audit: Summary) -> dict[str, Drawing]:

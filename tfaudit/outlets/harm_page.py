@@ -15,7 +15,7 @@ from tfaudit.outlets.columns import column
 from tfaudit.outlets.html import drawings, page_script, style_sheet
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 from tfaudit.outlets.templates import PAGES
-from tfaudit.store.files import write_requested
+from tfaudit.store.requested_files import write_requested
 
 QUESTION = "Which compressor harms least?"
 

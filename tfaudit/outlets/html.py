@@ -37,7 +37,7 @@ from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
 from tfaudit.runtime.nouns import with_noun
-from tfaudit.store.files import write_requested
+from tfaudit.store.requested_files import write_requested
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tfaudit.errors import InputError
-from tfaudit.store.files import write_requested
+from tfaudit.store.requested_files import write_requested
 
 BROWSERS = (
     "chromium-headless-shell",

@@ -10,7 +10,7 @@ from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
 from tfaudit.outlets.sections.section import ReportTable, Section, crosstab
 from tfaudit.outlets.templates import PAGES
-from tfaudit.store.files import write_requested
+from tfaudit.store.requested_files import write_requested
 
 _HYPOTHESES = {
     "greater": "Does the earlier study have the steeper slope? p, independent, one-sided",

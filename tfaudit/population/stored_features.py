@@ -15,13 +15,13 @@ def dense_features(store: Store) -> np.ndarray:
     Raises:
         InputError: no data, no model, or other test examples than the study holds.
     """
+    if store.imported is not None:
+        raise InputError("features", "none", "--features FILE, because the study holds no models")
     from tfaudit.compress.features import features
     from tfaudit.datasets.fingerprint import Fingerprint
     from tfaudit.population.stored_examples import load_test
     from tfaudit.population.stored_models import StoredModels
 
-    if store.imported is not None:
-        raise InputError("features", "none", "--features FILE, because the study holds no models")
     test = load_test(store.study)
     store.require_same_data(test=Fingerprint.of(test))
     if store.examples(images=False, groups=False)["example"].tolist() != test.example_ids.tolist():

@@ -1,6 +1,8 @@
-"""Context managers that silence TensorFlow, LiteRT and TensorFlow Datasets, and keep standard output for results."""
+"""Context managers that silence TensorFlow, LiteRT and TensorFlow Datasets."""
 
 import contextlib
+import importlib.abc
+import importlib.util
 import io
 import logging
 import os
@@ -10,7 +12,8 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TextIO
+from importlib.machinery import ModuleSpec
+from typing import Any
 
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -65,30 +68,6 @@ def redirected_descriptors(target: int) -> Iterator[None]:
             os.close(original)
 
 
-@contextlib.contextmanager
-def reserved_stdout() -> Iterator[TextIO]:
-    """Yield standard output for results alone: what anything else writes there goes to standard error.
-
-    So does what the user's code prints, and what C libraries and subprocesses write to descriptor 1.
-    """
-    stdout = sys.stdout
-    try:
-        stdout.flush()
-        is_descriptor = stdout.fileno() == 1
-    except (OSError, ValueError, AttributeError):  # a stream in memory, or none
-        is_descriptor = False
-    with contextlib.ExitStack() as stack:
-        if is_descriptor:
-            results = stack.enter_context(
-                os.fdopen(os.dup(1), "w", encoding=stdout.encoding, errors=stdout.errors)
-            )
-            stack.callback(os.dup2, results.fileno(), 1)
-            stack.callback(stdout.flush)
-            os.dup2(2 if sys.stderr else os.open(os.devnull, os.O_WRONLY), 1)
-        stack.enter_context(redirect_stdout(sys.stderr))
-        yield results if is_descriptor else stdout
-
-
 def start_tensorflow() -> None:
     """Import TensorFlow and start its devices without its messages; do nothing if it is imported already."""
     # Its C++ parts write to descriptor 2 before they read any setting.
@@ -97,6 +76,33 @@ def start_tensorflow() -> None:
             import tensorflow as tf
 
             tf.config.list_logical_devices()
+
+
+class _QuietImport(importlib.abc.MetaPathFinder):
+    """A finder that starts TensorFlow without its messages when it is first imported, whoever does it."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Return TensorFlow's specification, so that running it is quiet; None for any other module."""
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_quietly(module: Any) -> None:
+                with captured_output():
+                    execute(module)
+                    module.config.list_logical_devices()
+
+            spec.loader.exec_module = execute_quietly  # type: ignore[method-assign]
+        return spec
+
+
+def import_tensorflow_quietly() -> None:
+    """Let TensorFlow start as by `start_tensorflow` when it is first imported, also by Keras or the user's code."""
+    if "tensorflow" not in sys.modules:
+        sys.meta_path.insert(0, _QuietImport())
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import platform
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -57,17 +58,31 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     Raises:
         OSError: the file cannot be written (no space, no permission); no part of it remains.
     """
+    if within is not None and not within.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
+    _make_folder(path.parent)
+    replace_file(path, content)
+
+
+def replace_file(path: Path, content: bytes, like: os.stat_result | None = None) -> None:
+    """Put a new file in the place of what is there, as `write_whole` does, in a folder that exists.
+
+    Args:
+        path: path of the file; a link there is replaced, not followed.
+        content: the whole content.
+        like: status of the file whose owner and permissions the new one takes; by default those of any new file.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        if within is not None and not within.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
-        _make_folder(path.parent)
         with part.open("wb") as file:
+            if like is not None:
+                os.fchown(file.fileno(), like.st_uid, like.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
         raise
@@ -92,33 +107,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def write_requested(
-    argument: str,
-    path: Path,
-    content: bytes,
-    *,
-    expected: str = "a writable path",
-    within: Path | None = None,
-) -> None:
-    """Write a file that a user asked for, as `write_whole` does.
-
-    Args:
-        argument: name of the argument that gives the file.
-        path: path of the file; its folder is created if it is missing.
-        content: the whole content.
-        expected: expectation that the error states.
-        within: a folder above the file that must exist, as in `write_whole`.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    try:
-        write_whole(path, content, within)
-    except OSError as problem:
-        got = f"{path}, which cannot be written ({problem.strerror})"
-        raise InputError(argument, got, expected) from None
 
 
 def remove_unfinished(directory: Path) -> None:

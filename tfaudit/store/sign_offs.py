@@ -10,8 +10,8 @@ import filelock
 
 from tfaudit.errors import InputError, require_one_of
 from tfaudit.runtime.regular_files import read_regular
-from tfaudit.store.files import write_requested
 from tfaudit.store.ratings.names import rater_name
+from tfaudit.store.requested_files import write_requested
 
 DECISIONS = ("accepted", "rejected", "needs work")
 """What a person may decide about a variant."""

@@ -1,0 +1,68 @@
+"""Errors name the flag that was typed, whatever the library calls its argument; TensorFlow is never imported."""
+
+import sys
+
+import pytest
+import typer
+
+from tfaudit.cli import app
+from tfaudit.cli.flags import errors_naming_flags
+from tfaudit.errors import InputError
+
+
+def commands(group, *names):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, name)
+        else:
+            yield pytest.param(command, id=" ".join([*names, name]))
+
+
+@pytest.mark.parametrize("command", [*commands(typer.main.get_command(app))])
+def test_every_option_of_every_command(command):
+    for parameter in command.params:
+        for got, value, flag in (
+            ("3", 3, parameter.opts[0]),
+            ("none", None, parameter.opts[0]),
+            ("3, of a recipe", None, parameter.name),
+        ):
+            error = InputError(parameter.name, got, "another")
+            with (
+                pytest.raises(InputError),
+                errors_naming_flags(command.params, {parameter.name: value}),
+            ):
+                raise error
+            assert error.argument == flag
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("plan --half-width -1", "--half-width: got -1.0, expected percentage points above 0"),
+        ("plan --member-sd nan", "--member-sd: got nan, expected percentage points, 0 or more"),
+        ("plan --gate no.toml", "--gate: got no.toml, which cannot be read"),
+        ("audit nowhere", "study: got nowhere, which holds no study"),
+        ("report nowhere --alpha 0", "directory: got nowhere, which holds no study"),
+        ("export nowhere --format xml", "--format: got 'xml', expected 'csv'"),
+        ("run digits --memory nan", "--memory: got nan, expected gigabytes above 0"),
+        ("run digits --population 0", "--population: got 0, expected 1 or more"),
+        (
+            "benchmark submit new.json --model m --data-name d --command c --study no",
+            "--study: got no,",
+        ),
+        (
+            "compare --baseline m.h5 --compressed m.tflite --data x",
+            "--baseline: got 'm.h5', expected a",
+        ),
+        (
+            "gate --baseline no.keras --compressed m.tflite --data x",
+            "--baseline: got no.keras, which",
+        ),
+        ("compress m.keras --data x --seed -1", "--seed: got -1, expected 0 or more"),
+        ("view nowhere --port 0", "directory: got nowhere, which holds no study"),
+    ],
+)
+def test_wrong_values(tfaudit, refused, words, told):
+    loaded = "tensorflow" in sys.modules
+    refused(tfaudit(*words.split()), f"tfaudit: {told}")
+    assert ("tensorflow" in sys.modules) == loaded
