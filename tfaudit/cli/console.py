@@ -78,6 +78,7 @@ class Command(FlagCommand):
     def invoke(self, context: Any) -> Any:
         """Run the command; Typer would end with 1, the code of a failed gate, if a pipe breaks or an input ends."""
         with errors_naming_flags(self.params, context.params):
+            assert self.callback is not None
             writes_to_stdout = check_outputs(self.callback, context.params)
         try:
             with out.alone_on_stdout(beside_output=writes_to_stdout):

@@ -62,7 +62,7 @@ def renamed(**names: str) -> Iterator[None]:
 
 def _flags(parameters: Iterable[Any]) -> dict[str, str]:
     """Return the flag of each option, or the name of an argument, by the names that errors may give it."""
-    flags = {}
+    flags: dict[str, str] = {}
     for parameter in parameters:  # an argument has no flags but its name
         names = [name.removeprefix("--").replace("-", "_") for name in parameter.opts]
         flags |= dict.fromkeys([*names, parameter.name], parameter.opts[0])
