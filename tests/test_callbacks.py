@@ -344,6 +344,20 @@ def test_one_output_of_several_from_a_dictionary_of_inputs():
         model.fit(inputs, labels, verbose=0, callbacks=[ClassAudit((inputs, kinds), output="size")])
 
 
+def test_several_inputs_as_a_tuple_or_a_list():
+    sources = [keras.Input((2,), name="right"), keras.Input((4,), name="left")]
+    model = keras.Model(sources, keras.layers.Dense(3)(keras.layers.Concatenate()(sources)))
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    inputs, kinds = [FEATURES[:, 4:], FEATURES[:, :4]], np.arange(30) % 3
+    forms = [(tuple(inputs), kinds), (inputs, kinds), [((*inputs,), kinds)], [(inputs, kinds)]]
+    audits = [ClassAudit(form, baseline=model) for form in forms]
+    history = model.fit(inputs, kinds, verbose=0, callbacks=audits).history
+    recall = min((predict(model, inputs).classes[kinds == k, 0] == k).mean() for k in range(3))
+    for audit in audits:
+        assert audit.history_frame()["recall"].min() == history["val_worst_class_recall"][0]
+    assert history["val_worst_class_recall"] == [recall]
+
+
 def test_a_class_in_the_place_of_a_callback():
     with pytest.raises(InputError, match="callbacks: got the class of a callback"):
         several().fit(FEATURES, TAGS, verbose=0, callbacks=[ClassAudit])

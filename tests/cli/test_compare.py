@@ -299,8 +299,30 @@ def test_text_models_of_several_inputs_and_outputs(run, place, refused):
         assert "40 examples of 3 classes" in text or "100.00" in text
     refused(run(**models, data="text.npz"), "text.keras: output: got none for")
     refused(run(**models, data="text.npz"), "expected one of kind, mood")
-    result = run("--output", "kind", "--preprocess", "unit", **models, data="text.npz")
+    result = run(*("--output", "kind") * 2, "--preprocess", "unit", **models, data="text.npz")
     refused(result, "preprocess: got 'unit', expected none")
+
+
+def test_outputs_and_inputs_of_other_names_and_orders(place):
+    """A tuple of the data has the order of the baseline's inputs; the file's are sorted, its outputs named anew."""
+    sources = {name: keras.Input((4,), name=name) for name in ("query", "doc")}
+    ends = [keras.layers.Dense(n)(keras.layers.Concatenate()([*sources.values()])) for n in (2, 3)]
+    model = keras.Model([*sources.values()], dict(zip(("kind", "mood"), ends, strict=True)))
+    model.save(place / "pair.keras")
+    other = keras.Model(sources, dict(zip("ab", ends, strict=True)))
+    (place / "pair.tflite").write_bytes(quantize(other, "float32"))
+    values = np.random.default_rng(0).normal(size=(2, 40, 4)).astype("float32")
+    labels = np.asarray(model([*values])["mood"]).argmax(1)
+    np.savez(place / "pair.npz", values=values, labels=labels)
+    (place / "pairs.py").write_text(
+        "import numpy as np\n"
+        "def load():\n"
+        f"    with np.load('{place}/pair.npz') as file:\n"
+        "        return (*file['values'],), file['labels']\n"
+    )
+    files = place / "pair.keras", [place / "pair.tflite"]
+    found = predict_models(*files, f"{place}/pairs.py:load", ImageOptions(output=["mood", "b"]))
+    assert found.compressed["pair"].accuracy() == found.baseline.accuracy() == 1
 
 
 def test_the_baseline_may_take_other_pixels(run, place, refused):

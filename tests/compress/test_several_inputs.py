@@ -10,7 +10,7 @@ from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import Conversions, quantize
-from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.compress.model_comparison import compare_models, predictions_of
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.sensitivity import rounding_errors
 from tfaudit.errors import InputError
@@ -132,6 +132,53 @@ def test_inputs_by_position_and_outputs_by_layer():
             np.testing.assert_array_equal(
                 predict(tested, given, output="second").classes[:, 0], expected
             )
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """A model of two alike inputs and outputs, its answers, and a file with other names of outputs, inputs sorted."""
+    keras.utils.set_random_seed(3)
+    sources = {name: keras.Input((4,), name=name) for name in ("query", "doc")}
+    x = keras.layers.Concatenate()(list(sources.values()))
+    scores = [keras.layers.Dense(3, name=name)(x) for name in ("kind", "mood")]
+    model = keras.Model(list(sources.values()), scores)
+    other = keras.Model(sources, {"output_0": scores[0], "output_1": scores[1]})
+    values = tuple(RNG.normal(size=(2, 50, 4)).astype("float32"))
+    return model, quantize(other, "float32"), values, np.asarray(model(list(values))[1]).argmax(1)
+
+
+OUTPUTS = {"baseline": "mood", "file": "output_1"}
+
+
+@pytest.mark.parametrize(
+    ("form", "output"),
+    [
+        (tuple, ("mood", "output_1")),
+        (list, OUTPUTS),
+        (lambda values: dict(zip(["query", "doc"], values, strict=True)), OUTPUTS),
+    ],
+)
+def test_a_file_takes_the_inputs_of_the_baseline_by_name(pair, form, output):
+    """Converters sort inputs (tensorflow/tensorflow#57693): a tuple in the model's order agreed on 38 %."""
+    model, file, values, answers = pair
+    compared = compare_models(model, {"file": file}, (form(values), answers), output=output)
+    assert compared["file"].overall.accuracy_after == 1
+
+
+def test_what_proves_no_order_of_inputs_is_asked_for(pair):
+    model, file, values, answers = pair
+    expected = "expected a dictionary of the inputs doc, query"
+    with pytest.raises(InputError, match=f"images: got a tuple for a model that.*{expected}"):
+        predict(file, values, output="output_1")
+    with pytest.raises(InputError, match=f"baseline: images: got a tuple for .*{expected}"):
+        compare_models(file, {"keras": model}, (values, answers), output=("output_1", "mood"))
+    for output, words in (
+        (["mood"] * 3, "output: got 3 names, expected 1 for all, 2 for the first and all others"),
+        ({"dense": "mood"}, "output: got a name for dense, expected one of baseline, file"),
+        ("mood", "file: output: got 'mood' for a flatbuffer, expected one of output_0, output_1"),
+    ):
+        with pytest.raises(InputError, match=words):
+            compare_models(model, {"file": file}, (values, answers), output=output)
 
 
 def test_subclassed_models_of_dictionaries():

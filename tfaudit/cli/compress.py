@@ -106,8 +106,10 @@ def compress(
         )
     directory = directory or Path("compressed") / model.stem
     from tfaudit.cli.model_predictions import ModelFile
+    from tfaudit.compress.model_comparison import outputs_of
 
-    loaded = ModelFile.read(model, images)
+    [output] = outputs_of(images.output, [str(model)])
+    loaded = ModelFile.read(model, images, output)
     examples = read_examples(loaded, data, images)
     trained_on = None
     if train is not None:
@@ -133,7 +135,7 @@ def compress(
         seed=seed,
         alpha=alpha,
         batch_size=images.batch_size,
-        output=images.output,
+        output=output,
         scores_are=images.scores_are,
         full_integer=full_integer,
         progress=PrintedProgress(out),

@@ -58,9 +58,11 @@ def export(
         from tfaudit.cli.compress import read_examples
         from tfaudit.cli.model_predictions import ModelFile
         from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
+        from tfaudit.compress.model_comparison import outputs_of
         from tfaudit.datasets.representative import representative_part
 
-        model = ModelFile.read(directory, images)
+        [output] = outputs_of(images.output, [str(directory)])
+        model = ModelFile.read(directory, images, output)
         examples = read_examples(model, data, images)
         representative = representative_part(examples, CALIBRATION_IMAGES, seed=0).held
         files = MODEL_EXPORTS[form].content(model.model, examples, representative)

@@ -17,13 +17,8 @@ from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.model_files import (
-    errors_naming,
-    image_shape,
-    read_model,
-    require_model_file,
-)
-from tfaudit.compress.model_inputs import length_of
+from tfaudit.compress.model_files import errors_naming, read_model, require_model_file
+from tfaudit.compress.model_inputs import by_names_of, length_of
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -83,16 +78,21 @@ def predict_models(
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
     """
+    from tfaudit.compress.model_comparison import outputs_of
+
     of_baseline = dataclasses.replace(
         options, preprocess=options.baseline_preprocess or options.preprocess
     )
-    models = [
-        ModelFile.read(baseline, of_baseline),
-        *(ModelFile.read(path, options) for path in compressed),
+    output, *outputs = outputs_of(options.output, [str(path) for path in (baseline, *compressed)])
+    first = ModelFile.read(baseline, of_baseline, output)
+    others = [
+        ModelFile.read(path, options, name, first)
+        for path, name in zip(compressed, outputs, strict=True)
     ]
+    models = [first, *others]
     images = read_images(models, data, options)
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
-    first, *others = (_predictions(model, images, options.batch_size) for model in models)
+    before, *after = (_predictions(model, images, options.batch_size) for model in models)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
     are_images = len(images.image_shape) == 3
@@ -106,13 +106,13 @@ def predict_models(
                 f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size."
             )
     return ModelPredictions(
-        first,
-        dict(zip(names, others, strict=True)),
+        before,
+        dict(zip(names, after, strict=True)),
         sizes,
         pngs,
         tuple(notes),
         "images" if are_images else "examples",
-        models[0].features(images) if features else None,
+        first.features(images) if features else None,
     )
 
 
@@ -235,21 +235,38 @@ class ModelFile:
     Attributes:
         path: its `.keras` or `.tflite` file.
         model: the Keras model, or the bytes of the flatbuffer.
-        image_shape: `(H, W, channels)` that the model takes; None for an open side.
-        options: how the model takes images, and what its outputs are.
+        options: how the model takes images.
+        output: name of its output, if it has several.
+        described: inference that is never run, whose `inputs` and `ordered` describe what the model takes.
+        baseline: the model whose inputs a tuple of data is ordered by; None for this model itself.
     """
 
     path: Path
     model: Any
-    image_shape: tuple[int | None, ...]
     options: ImageOptions
+    output: str | None
+    described: Any
+    baseline: ModelFile | None = None
 
     @classmethod
-    def read(cls, path: Path, options: ImageOptions) -> ModelFile:
+    def read(
+        cls,
+        path: Path,
+        options: ImageOptions,
+        output: str | None,
+        baseline: ModelFile | None = None,
+    ) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
+        from tfaudit.compress.litert.inference import forward_of
+
         with errors_naming(path):
             model = read_model(path, options.signature)
-            return cls(path, model, image_shape(model, options.output), options)
+            return cls(path, model, options, output, forward_of(model, output=output), baseline)
+
+    @property
+    def image_shape(self) -> tuple[int | None, ...]:
+        """The `(H, W, channels)` that the model takes, of several inputs the first; None for an open side."""
+        return self.described.inputs[0].shape  # type: ignore[no-any-return]
 
     @property
     def is_square(self) -> bool:
@@ -298,7 +315,7 @@ class ModelFile:
                 k=k,
                 threads=os.cpu_count() or 1,
                 scores_are=self.options.scores_are,
-                output=self.options.output,
+                output=self.output,
                 check_range=check_range,
             )
 
@@ -308,11 +325,14 @@ class ModelFile:
 
         batches = self._prepared(images.batches(self.options.batch_size))
         with errors_naming(self.path):
-            return features(self.model, batches, output=self.options.output)
+            return features(self.model, batches, output=self.output)
 
     def _prepared(self, batches: Iterable[Any]) -> Iterator[tuple[Any]]:
         """Yield batches as the model takes them, each in a tuple, as several inputs would be taken for a pair."""
-        return zip(map(preprocessing(self.options.preprocess), batches))
+        prepare = preprocessing(self.options.preprocess)
+        ordered = (self.baseline or self).described
+        for batch in batches:
+            yield (by_names_of(prepare(batch), ordered, self.described),)
 
 
 def preprocessing(mode: str) -> Preprocess:

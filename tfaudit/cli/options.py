@@ -224,7 +224,7 @@ class ImageOptions:
         recursive: whether to look into folders within the class folders, as in `labelled_images`.
         skip_unreadable: number of unreadable images to skip, as in `labelled_images`.
         examples: CSV file whose column `example` holds the ids of the only images to use.
-        output: name of the output of models with several.
+        output: names of the outputs of models with several, as in `outputs_of`.
         signature: name of the signature of flatbuffers with several, as in `predict`.
         scores_are: kind of the models' outputs, for models that do not show it, as in `predict`.
         limit: largest number of images; all by default.
@@ -271,7 +271,11 @@ class ImageOptions:
         ),
     ] = None
     output: Annotated[
-        str | None, _of_images("Name of the output to judge, for models with several.", "--output")
+        list[str] | None,
+        _of_images(
+            "Name of the output to judge, for models with several; given twice, the baseline's and that of all others.",
+            "--output",
+        ),
     ] = None
     signature: Annotated[
         str | None, _of_images("Name of the signature to run, for .tflite files with several.")

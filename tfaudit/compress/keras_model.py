@@ -85,6 +85,7 @@ class KerasForward:
         is_regression: whether the model is compiled with the loss of a regression; None if its loss does not show it.
         batch: fixed batch size of the model, or None.
         inputs: inputs of the model, in the order in which it flattens them.
+        ordered: whether the model takes them in this order, not by name in a dictionary.
         outputs: names of the outputs; empty for a subclassed model, which does not state them.
     """
 
@@ -103,11 +104,13 @@ class KerasForward:
             shapes = dict(
                 zip(_input_names(self.model), (tensor.shape for tensor in declared), strict=True)
             )
+            structure = getattr(self.model, "input", None)
             self.inputs: tuple[Input, ...] = tuple(
                 Input(name, tuple(tensor.shape[1:]), _dtype(tensor.dtype))
                 for name, tensor in zip(shapes, declared, strict=True)
             )
         else:
+            structure = _built_structure(self.model)
             shapes = _built_shapes(self.model)
             # A subclassed model was built for inputs of some size; only the channels of a single input are binding.
             if len(shapes) == 1:
@@ -118,6 +121,7 @@ class KerasForward:
                 self.inputs = tuple(
                     Input(name, (None,) * (len(shape) - 1), None) for name, shape in shapes.items()
                 )
+        self.ordered = not isinstance(structure, dict)
         self.batch: int | None = next(
             (shape[0] for shape in shapes.values() if shape[0] is not None), None
         )
@@ -143,7 +147,7 @@ class KerasForward:
 
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
-        arrays = as_inputs(images, self.inputs)
+        arrays = as_inputs(images, self.inputs, ordered=self.ordered)
         return self._traced(arrays)(*arrays)  # type: ignore[no-any-return]
 
     def call(self, *tensors: Any, training: bool = False) -> Any:

@@ -13,10 +13,11 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.inference import forward_of, predict
 from tfaudit.compress.model_files import errors_naming
+from tfaudit.compress.model_inputs import by_names_of
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
 
@@ -34,7 +35,7 @@ def predictions_of(
     models: Mapping[str, Model],
     data: Any,
     *,
-    output: str | None = None,
+    output: str | Sequence[str] | Mapping[str, str] | None = None,
     signature: str | None = None,
     batch_size: int = 256,
     scores_are: str = "auto",
@@ -46,9 +47,11 @@ def predictions_of(
 
     Args:
         models: Keras 3 models, bytes of flatbuffers, or paths of either, by name.
-        data: `(x, y)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x
-            is an array, or a dictionary or tuple of arrays, and y integers `(N,)` or one-hot `(N, C)`.
-        output: name of the output to use if models have several, as in `tfaudit.predict`.
+        data: `(x, y)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set; x is an array, or a
+            dictionary, tuple or list of arrays, and y integers `(N,)` or one-hot `(N, C)`. A tuple has the order of the
+            first model's inputs; models that share names with it take them by name.
+        output: name of the output to use if models have several, as in `tfaudit.predict`; or a name for each side, as
+            in `outputs_of`.
         signature: name of the signature to run if flatbuffers have several, as in `tfaudit.predict`.
         batch_size: examples per step.
         scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
@@ -74,22 +77,27 @@ def predictions_of(
     tell_unused_weights(examples, "data")
     inputs = examples.held if examples.in_memory else examples
     names = tuple(class_names or examples.class_names)
+    outputs = dict(zip(models, outputs_of(output, list(models)), strict=True))
+
+    def opened(name: str) -> Any:
+        with errors_naming(name):
+            return forward_of(models[name], threads, outputs[name], signature)
+
+    baseline = opened(next(iter(models)))
 
     def predicted(name: str, inputs: Any, k: int, *, check_range: bool) -> RankedClasses:
+        forward = opened(name)
         with errors_naming(name):
             return predict(
-                models[name],
-                inputs,
+                forward,
+                by_names_of(inputs, baseline, forward),
                 k=k,
                 batch_size=batch_size,
-                output=output,
-                signature=signature,
                 scores_are=scores_are,
-                threads=threads,
                 check_range=check_range,
             )
 
-    first = [(examples.head(1),)]  # a tuple of several inputs is no pair of inputs and labels
+    first = examples.head(1)
     widths = {
         name: predicted(name, first, 2**30, check_range=False).classes.shape[1] for name in models
     }
@@ -127,7 +135,9 @@ def compare_models(
         data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `predictions_of`.
         alpha: significance level: a class is significant if p <= alpha; intervals have level 1 - alpha.
         margin_pp: margin in percentage points; a change whose interval lies within it counts as none.
-        **options: `output`, `signature`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`.
+        **options: `output`, `signature`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`. If a
+            file and its Keras model name one of several outputs otherwise: `output=("logits", "output_0")`, the
+            baseline's name and that of all others, or `output={"baseline": "logits", "int8": "output_0"}`.
 
     Raises:
         InputError: `predictions_of` or `tfaudit.compare` refuses an argument.
@@ -180,6 +190,37 @@ def gate_models(
             before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes, needs=needs
         )
     return verdicts
+
+
+def outputs_of(
+    output: str | Sequence[str] | Mapping[str, str] | None, models: Sequence[str]
+) -> list[str | None]:
+    """Return the name of each model's output.
+
+    Args:
+        output: a name for all models; the names of the first and of all others, or of each; or names by model.
+        models: names of the models.
+
+    Raises:
+        InputError: another number of names, or an unknown model.
+
+    >>> outputs_of(["logits", "output_0"], ["baseline", "int8", "float16"])
+    ['logits', 'output_0', 'output_0']
+    """
+    if output is None or isinstance(output, str):
+        return [output] * len(models)
+    if isinstance(output, Mapping):
+        if unknown := [name for name in output if name not in models]:
+            raise InputError("output", f"a name for {listed(unknown)}", f"one of {listed(models)}")
+        return [output.get(name) for name in models]
+    names: list[str | None] = [*output]
+    if len(names) in (1, 2) and len(names) <= len(models):
+        names += names[-1:] * (len(models) - len(names))
+    if len(names) != len(models):
+        several = f"1 for all, 2 for the first and all others, or {len(models)}, one for each"
+        expected = several if len(models) > 1 else "one"
+        raise InputError("output", f"{len(names)} names", expected)
+    return names
 
 
 def _both(

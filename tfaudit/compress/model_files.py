@@ -108,17 +108,3 @@ def require_model_file(path: Path, *suffixes: str) -> None:
     if not path.is_file():
         state = "is no file" if path.exists() else "does not exist"
         raise InputError("model", f"{path}, which {state}", "an existing file")
-
-
-def image_shape(model: keras.Model | bytes, output: str | None = None) -> tuple[int | None, ...]:
-    """Return the `(H, W, channels)` of the images that a model from `open_model` takes; None for an open side.
-
-    A model with several inputs gives the shape of its first; `output` is the name of an output, as in `predict`.
-    """
-    if isinstance(model, bytes):
-        from tfaudit.compress.litert.flatbuffer import Flatbuffer
-
-        return Flatbuffer(model, output=output).inputs[0].shape
-    from tfaudit.compress.keras_model import KerasForward
-
-    return KerasForward(model, output).inputs[0].shape

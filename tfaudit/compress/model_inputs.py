@@ -1,6 +1,8 @@
 """Inputs of models: one or several arrays in batches, with checked shapes and the types that the model takes."""
 
+import contextlib
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -16,6 +18,8 @@ OPEN_SIDE = 64
 
 Inputs: TypeAlias = Any
 """An array `(N, ...)`, a dictionary of arrays by input name, or a tuple of arrays in the order of the inputs."""
+
+_NUMBERED = re.compile(r"input_(\d+)_of_(\d+)_")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +50,14 @@ class Input:
         ).astype(self.dtype)
 
 
-def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
+def as_inputs(values: Inputs, inputs: Sequence[Input], *, ordered: bool = True) -> list[np.ndarray]:
     """Return the arrays in the order of a model's inputs, checked and converted to its types; all have the same length.
+
+    Args:
+        values: arrays by name, or a tuple or list of them.
+        inputs: the model's inputs.
+        ordered: whether the order of `inputs` is that in which the model's author gave them. A tuple for any other
+            order is taken only if shapes and types leave no choice.
 
     Example:
         >>> tokens, age = Input("tokens", (3,), np.dtype("int32")), Input("age", (1,), np.dtype("float32"))
@@ -56,12 +66,14 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
         ['int32', 'float32']
 
     Raises:
-        InputError: an input is missing, or `as_input` refuses it.
+        InputError: an input is missing, the order of a tuple is unknown, or `as_input` refuses an array.
     """
-    names = [source.name for source in inputs]
+    several = len(inputs) > 1
+    arrays = _in_order(without_lists(values) if several else values, inputs, ordered)
+    names = _shown_names(inputs)
     checked = [
-        as_input(_array(array), source, source.name if len(inputs) > 1 else "")
-        for array, source in zip(_in_order(values, names), inputs, strict=True)
+        as_input(_array(array), source, name if several else "")
+        for array, source, name in zip(arrays, inputs, names, strict=True)
     ]
     if len({len(array) for array in checked}) > 1:
         counts = zip(names, checked, strict=True)
@@ -70,24 +82,66 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
     return checked
 
 
-def _in_order(values: Inputs, names: Sequence[str]) -> list[Any]:
-    """Return the values of the named inputs; raise an `InputError` for a missing one."""
+def _in_order(values: Inputs, inputs: Sequence[Input], ordered: bool) -> list[Any]:
+    """Return the values of the inputs; raise an `InputError` for a missing one."""
+    names = listed(_shown_names(inputs), 9)
     if isinstance(values, Mapping):
-        by_name = {plain_name(name): array for name, array in values.items()}
-        wanted = [plain_name(name) for name in names]
-        if by_name.keys() >= set(wanted):
-            return [by_name[name] for name in wanted]
-        if len(names) == len(values) == 1:
-            return list(values.values())
-        raise InputError("images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}")
+        return _by_name(values, inputs)
     if isinstance(values, tuple):
-        if len(values) != len(names):
-            raise InputError("images", f"{len(values)} inputs", f"{len(names)}: {listed(names, 9)}")
-        return list(values)
-    if len(names) > 1:
-        expected = f"a dictionary, or a tuple, of the inputs {listed(names, 9)}"
+        if len(values) != len(inputs):
+            raise InputError("images", f"{len(values)} inputs", f"{len(inputs)}: {names}")
+        return list(values) if ordered or len(inputs) == 1 else _in_only_order(values, inputs)
+    if len(inputs) > 1:
+        expected = f"a dictionary, or a tuple, of the inputs {names}"
         raise InputError("images", "one array", expected)
     return [values]
+
+
+def _shown_names(inputs: Sequence[Input]) -> list[str]:
+    """Return the names of inputs for people, without places."""
+    names = [source.name for source in inputs]
+    return names if places(names) is None else plain_names(names)
+
+
+def _by_name(values: Mapping[str, Any], inputs: Sequence[Input]) -> list[Any]:
+    """Return the values of the inputs by names as they are or, where they stay distinct, by plain names."""
+    given, names = [*map(str, values)], [source.name for source in inputs]
+    for known, wanted in ((given, names), (plain_names(given), plain_names(names))):
+        if len({*known}) == len(known) and len({*wanted}) == len(wanted) and {*wanted} <= {*known}:
+            by_name = dict(zip(known, values.values(), strict=True))
+            return [by_name[name] for name in wanted]
+    if len(names) == len(values) == 1:
+        return list(values.values())
+    expected = f"inputs {listed(_shown_names(inputs), 9)}"
+    raise InputError("images", f"inputs {listed(given)}", expected)
+
+
+def _in_only_order(values: Sequence[Any], inputs: Sequence[Input]) -> list[Any]:
+    """Return arrays in the only order in which a model takes them; raise an `InputError` if there are more or none."""
+    heads = [_array(value)[:1] for value in values]
+
+    def fits(head: np.ndarray, source: Input) -> bool:
+        with contextlib.suppress(InputError):
+            as_input(head, source)
+            return True
+        return False
+
+    def orders(left: Sequence[int]) -> Iterator[list[int]]:
+        if not left:
+            yield []
+            return
+        source = inputs[len(values) - len(left)]
+        for place in left:
+            if fits(heads[place], source):
+                rest = [other for other in left if other != place]
+                yield from ([place, *further] for further in orders(rest))
+
+    found = [*itertools.islice(orders(range(len(values))), 2)]
+    if len(found) != 1:
+        got = "a tuple for a model that does not tell the order of its inputs"
+        expected = f"a dictionary of the inputs {listed(_shown_names(inputs), 9)}"
+        raise InputError("images", got, expected)
+    return [values[place] for place in found[0]]
 
 
 def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
@@ -123,15 +177,65 @@ def _check_shape(argument: str, got: tuple[int, ...], expected: tuple[int | None
         raise InputError(argument, f"shape {got}", f"(N, {want}), as the model takes them")
 
 
-def plain_name(name: str) -> str:
-    """Return an input's name as identifier: other characters become `_`, and a position in front is removed.
+def file_names(names: Sequence[str], *, ordered: bool) -> list[str]:
+    """Return the names of inputs in a file that is made, as identifiers, which tell the order that files lose.
+
+    Args:
+        names: names of the model's inputs.
+        ordered: whether the model takes them in this order, not by name in a dictionary.
 
     Example:
-        >>> plain_name("token-ids"), plain_name("input_1_token_ids")
-        ('token_ids', 'token_ids')
+        >>> file_names(["query", "long-text"], ordered=True), file_names(["query", "long-text"], ordered=False)
+        (['input_1_of_2_query', 'input_2_of_2_long_text'], ['query', 'long_text'])
     """
-    name = re.sub(r"\W", "_", name)
-    return re.sub(r"^input_\d+_(?=.)", "", name)
+    if len(names) == 1:
+        return ["images"]
+    plain = plain_names(names)
+    if not ordered and len(set(plain)) == len(plain):
+        return plain
+    return [f"input_{place}_of_{len(plain)}_{name}" for place, name in enumerate(plain, 1)]
+
+
+def places(names: Sequence[str]) -> list[int] | None:
+    """Return the places that `file_names` wrote into names; None for any other names.
+
+    Example:
+        >>> places(["input_2_of_2_a", "input_1_of_2_b"]), places(["input_1", "input_2"])
+        ([2, 1], None)
+    """
+    found = [_NUMBERED.match(name) for name in names]
+    numbers = [int(match[1]) for match in found if match and int(match[2]) == len(names)]
+    return numbers if sorted(numbers) == [*range(1, len(names) + 1)] else None
+
+
+def plain_names(names: Sequence[str]) -> list[str]:
+    """Return names of inputs as identifiers, without places that `file_names` wrote into all of them.
+
+    Example:
+        >>> plain_names(["token-ids", "input_1"]), plain_names(file_names(["a", "b"], ordered=True))
+        (['token_ids', 'input_1'], ['a', 'b'])
+    """
+    numbered = places(names) is not None
+    plain = [_NUMBERED.sub("", name) for name in names] if numbered else names
+    return [re.sub(r"\W", "_", name) for name in plain]
+
+
+def by_names_of(values: Inputs, baseline: Any, model: Any) -> Inputs:
+    """Return a tuple in the order of a baseline's inputs by their names, if a model has one of them; else the values.
+
+    The order of another model, or of its file, may differ.
+
+    Args:
+        values: inputs in any form.
+        baseline: inference of the baseline, with `inputs` and `ordered`.
+        model: inference of the model that takes the values.
+    """
+    sources = baseline.inputs
+    if not isinstance(values, tuple) or not baseline.ordered or len(values) != len(sources):
+        return values
+    names = plain_names([source.name for source in sources])
+    shared = {*names} & {*plain_names([source.name for source in model.inputs])}
+    return dict(zip(names, values, strict=True)) if shared else values
 
 
 def no_such_output(model: str, output: str | None, names: Iterable[str]) -> InputError:

@@ -317,10 +317,10 @@ class _Search:
 
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
-        for inputs, _ in self._parts.selection.batches(self._settings.batch_size):
+        for batch in self._parts.selection.batches(self._settings.batch_size):
             if self._is_over():
                 raise OutOfTimeError("was tested")
-            yield inputs
+            yield batch
 
     def _task(self, candidate: Candidate) -> Task:
         """Return the slowest step in making a candidate, and its number among steps of this sort."""
@@ -498,7 +498,7 @@ class _Search:
 def _class_names(model: keras.Model, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
     """Return class names from the data, or numbers if it has none; check that they fit the model."""
     names = data.class_names
-    outputs = settings.ranked(model, [data.head(1)], k=2**30).classes.shape[1]
+    outputs = settings.ranked(model, data.head(1), k=2**30).classes.shape[1]
     return names if len(names) == outputs else tuple(map(str, range(outputs)))
 
 

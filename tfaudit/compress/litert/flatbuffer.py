@@ -1,7 +1,6 @@
 """Inference with a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
 import contextlib
-import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +11,14 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from tfaudit.compress.input_range import is_in_other_range, outside
 from tfaudit.compress.litert.operators import main_operators
 from tfaudit.compress.litert.run_state import run_state
-from tfaudit.compress.model_inputs import Input, Inputs, as_inputs, length_of, no_such_output
+from tfaudit.compress.model_inputs import (
+    Input,
+    Inputs,
+    as_inputs,
+    length_of,
+    no_such_output,
+    places,
+)
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, Notice, listed, one_line, require_least
 from tfaudit.runtime.captured_output import captured_output
@@ -44,6 +50,7 @@ class Flatbuffer:
         batch: its fixed batch size, or None if it can be resized; 1 for a file of any batch size that keeps a state,
             which belongs to one example.
         inputs: its inputs, in the order of their names or, for a file of `quantize`, of the model's inputs.
+        ordered: whether this is the order of the model's inputs, which other converters do not keep.
         outputs: names of its outputs.
 
     Raises:
@@ -111,6 +118,7 @@ class Flatbuffer:
             Input(name, tuple(shape[1:]), _dtype(self._details[name]))
             for name, shape in sides.items()
         )
+        self.ordered = len(sides) == 1 or places([*sides]) is not None
         self.gives_probabilities = self._ends_in_probabilities()
 
     def __call__(self, images: Inputs) -> np.ndarray:
@@ -200,11 +208,12 @@ class Flatbuffer:
         """Return what an interpreter of this file takes, by tensor index and in the order of the file's inputs."""
         arrays = {
             detail["index"]: _quantized(array, detail)
-            for array, detail in zip(
-                as_inputs(images, self.inputs), self._details.values(), strict=True
-            )
+            for array, detail in zip(self._as_inputs(images), self._details.values(), strict=True)
         }
         return {index: arrays[index] for index in self._order}
+
+    def _as_inputs(self, images: Inputs) -> list[np.ndarray]:
+        return as_inputs(images, self.inputs, ordered=self.ordered)
 
     def sources(self) -> list[tuple[int, Input]]:
         """Return the inputs with the indices of their tensors."""
@@ -239,7 +248,7 @@ class Flatbuffer:
         ranges = self._ranges()
         return [
             (array, ranges[source.name])
-            for array, source in zip(as_inputs(images, self.inputs), self.inputs, strict=True)
+            for array, source in zip(self._as_inputs(images), self.inputs, strict=True)
             if source.name in ranges and array.dtype.kind == "f" and array.size
         ]
 
@@ -272,10 +281,16 @@ class Flatbuffer:
             )
             names = {name: detail["index"] for name, detail in described.items()}
         if set(names.values()) != set(by_index):
-            return {detail["name"]: detail for detail in details}
+            own = {detail["name"]: detail for detail in details}
+            if len(own) < len(details):
+                raise InputError(
+                    "model", f"a flatbuffer with {kind} of one name", "different names"
+                )
+            return own
+        order = places([*names]) or range(len(names))
         return {
             name: by_index[index]
-            for name, index in sorted(names.items(), key=lambda item: _position(item[0]))
+            for _, (name, index) in sorted(zip(order, names.items(), strict=True))
         }
 
     def _dequantized(self, detail: dict[str, Any]) -> np.ndarray:
@@ -322,12 +337,6 @@ def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
 def without_delegates(content: bytes) -> Interpreter:
     """Return an interpreter without delegates, which hide the tensors between operators."""
     return Interpreter(model_content=content, num_threads=1, **_PLAIN)
-
-
-def _position(name: str) -> int:
-    """Return the position of an input, which `quantize` writes into its name if it had none."""
-    place = re.match(r"input_(\d+)_", name)
-    return int(place[1]) if place else 0
 
 
 def _sides(detail: dict[str, Any]) -> list[int | None]:

@@ -269,6 +269,8 @@ def forward_of(
     model: object, threads: int = 1, output: str | None = None, signature: str | None = None
 ) -> Any:
     """Return the inference function of a Keras model, a flatbuffer or the path of either: inputs in, scores out."""
+    if hasattr(model, "gives_probabilities"):  # such a function itself
+        return model
     opened = open_model(model, signature)  # type: ignore[arg-type]
     if isinstance(opened, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer

@@ -15,7 +15,7 @@ from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import CannotRunError, Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
-from tfaudit.datasets.structure import mapped
+from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import InputError, require, require_whole
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def latencies(
         *(("batches", batch) for batch in batches),
     ):
         require_whole(argument, value, 1)
+    images = without_lists(images)
     if images is not None and not all(
         isinstance(array, np.ndarray) and len(array) for array in arrays_of(images)
     ):

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import re
 import shutil
 import tempfile
 import weakref
@@ -32,7 +31,7 @@ from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs
+from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs, file_names
 from tfaudit.compress.pruning.kernels import find_kernels, owners
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
@@ -415,13 +414,9 @@ class Conversions:
 
     @functools.cached_property
     def _names(self) -> list[str]:
-        """Names of the inputs in the file: dictionary keys or, without a dictionary, position and name."""
-        inputs = self._forward.inputs
-        if len(inputs) == 1:
-            return ["images"]
-        keyed = isinstance(getattr(self._forward.model, "input", {}), dict)
-        names = [re.sub(r"\W", "_", source.name) for source in inputs]
-        return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
+        """Names of the inputs in the file."""
+        forward = self._forward
+        return file_names([source.name for source in forward.inputs], ordered=forward.ordered)
 
     def _named(self, images: Sequence[np.ndarray]) -> Any:
         """Return inputs by their names in the file's signature; a single one as it is."""
@@ -614,7 +609,7 @@ def _captured(kind: str, model: str) -> Iterator[None]:
 def _checked(representative: Any, forward: KerasForward, examples: int) -> list[np.ndarray]:
     try:
         drawn = calibration_inputs(representative, forward.inputs, examples)
-        arrays = as_inputs(drawn, forward.inputs)
+        arrays = as_inputs(drawn, forward.inputs, ordered=forward.ordered)
     except InputError as error:
         raise InputError(
             error.argument.replace("images", "representative"), error.got, error.expected

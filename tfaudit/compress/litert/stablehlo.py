@@ -1,12 +1,12 @@
 """Conversion of Keras models on JAX by litert-converter, without TensorFlow."""
 
-import re
 from typing import Any
 
 import keras
 import numpy as np
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.model_inputs import file_names
 from tfaudit.errors import InputError, missing_extra, one_line
 from tfaudit.runtime.captured_output import captured_output
 
@@ -65,11 +65,8 @@ def _output_names(model: Any) -> list[str]:
 
 
 def _input_names(model: Any) -> list[str]:
-    if len(model.inputs) == 1:
-        return ["images"]
-    names = [re.sub(r"\W", "_", source.name) for source in model.inputs]
-    keyed = isinstance(model.input, dict)
-    return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
+    ordered = not isinstance(model.input, dict)
+    return file_names([source.name for source in model.inputs], ordered=ordered)
 
 
 def _structured(model: Any, tensors: Any) -> Any:
