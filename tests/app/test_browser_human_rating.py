@@ -21,7 +21,7 @@ from tfaudit.store.store import open_store
 pytestmark = pytest.mark.slow
 
 ANSWERS = {"y": 1, "n": 0, "u": None}
-IMAGES = 4
+IMAGES = 2
 
 
 @pytest.fixture
