@@ -243,5 +243,47 @@ def streaming(batch=1, *, open_batch=False):
     return content, lambda x: (1 + 2 * x) @ kernel.T
 
 
+def _scaled(name, kernel, result="scores"):
+    """A subgraph for `(N, 2)`: its scores, or their sum as a loss."""
+    tensors = [
+        tensor("x", (1, 2), sides=[-1, 2]),
+        constant("kernel", np.float32(kernel)),
+        tensor("scores", (1, 2), sides=[-1, 2]),
+        constant("all", [0, 1]),
+        tensor("loss", ()),
+    ]
+    operators = [
+        operator("FULLY_CONNECTED", ["x", "kernel", None], ["scores"], _dense()),
+        operator("SUM", ["scores", "all"], ["loss"], schema.ReducerOptionsT()),
+    ]
+    return graph(name, tensors, operators[: 2 if result == "loss" else 1], ["x"], [result])
+
+
+def several_signatures(*names):
+    """Subgraphs that train, swap and keep two scores; the names are those of signatures."""
+    graphs = {
+        "train": _scaled("train", np.eye(2), "loss"),
+        "swap": _scaled("swap", [[0, 1], [1, 0]]),
+        "keep": _scaled("keep", np.eye(2)),
+    }
+    numbers = [(name, [*graphs].index(name)) for name in names]
+    return flatbuffer(*graphs.values(), signatures=numbers)
+
+
+def drawing():
+    """Random numbers instead of scores, for inputs `(N, 3)`."""
+    tensors = [
+        tensor("x", (1, 3), sides=[-1, 3]),
+        tensor("shape", (2,), dtype="int32"),
+        tensor("scores", (1, 3)),
+    ]
+    operators = [
+        operator("SHAPE", ["x"], ["shape"], schema.ShapeOptionsT()),
+        operator("RANDOM_UNIFORM", ["shape"], ["scores"], schema.RandomOptionsT()),
+    ]
+    operators[0].builtinOptions.outType = schema.TensorType.INT32
+    return flatbuffer(graph("main", tensors, operators, ["x"], ["scores"]))
+
+
 def _dense():
     return schema.FullyConnectedOptionsT()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import keras
 import numpy as np
 
+from tfaudit.compress.kept_state import from_initial_state
 from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
 from tfaudit.errors import InputError, listed, require
 from tfaudit.runtime.backends import on_arrays
@@ -171,7 +172,8 @@ class KerasForward:
         return self._functions[key]
 
     def _scores(self, *tensors: Any) -> Any:
-        outputs = self.call(*tensors)
+        with from_initial_state(self.model):
+            outputs = self.call(*tensors)
         return keras.ops.cast(chosen_output(self.model, outputs, self.output), "float32")
 
 

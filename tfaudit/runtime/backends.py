@@ -7,6 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfaudit.runtime.repeatable_graph import require_repeatable
+
 
 def strategy_scope(model: Any) -> contextlib.AbstractContextManager[Any]:
     """Return the scope of a model's distribution strategy, which only TensorFlow has."""
@@ -35,6 +37,9 @@ def on_arrays(
         specs: shape, with None for an open side, and type of each array; TensorFlow traces the function once for them,
             JAX once for each batch size.
         variables: function that returns the variables that the function reads.
+
+    Raises:
+        InputError: the function changes variables, or its result is random, as far as a graph of TensorFlow shows it.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -42,6 +47,8 @@ def on_arrays(
         shapes = [tf.TensorSpec(shape, tf.as_dtype(dtype)) for shape, dtype in specs]
         # A concrete function: TensorFlow warns of retracing if many models share this function.
         concrete = tf.function(function, autograph=False).get_concrete_function(*shapes)
+        results = [output.op.name for output in concrete.outputs]
+        require_repeatable(concrete.graph.as_graph_def(), results)
         return lambda *arrays: concrete(*map(tf.convert_to_tensor, arrays)).numpy()
     if keras.backend.backend() == "jax":
         import jax

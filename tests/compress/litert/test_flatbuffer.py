@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from tests.builders.flatbuffers import constant, flatbuffer, graph, operator, tensor
+from tests.builders.flatbuffers import (
+    constant,
+    flatbuffer,
+    graph,
+    operator,
+    several_signatures,
+    tensor,
+)
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.cost import cost
 from tfaudit.compress.device_needs import device_needs
@@ -67,35 +74,6 @@ def too_fine_result():
         operator("DEQUANTIZE", ["sum"], ["scores"], schema.DequantizeOptionsT()),
     ]
     return flatbuffer(graph("main", tensors, operators, ["x"], ["scores"]))
-
-
-def scaled(name, kernel, result="scores"):
-    """A subgraph for `(N, 2)`: its scores, or their sum as a loss."""
-    tensors = [
-        tensor("x", (1, 2), sides=[-1, 2]),
-        constant("kernel", np.float32(kernel)),
-        tensor("scores", (1, 2), sides=[-1, 2]),
-        constant("all", [0, 1]),
-        tensor("loss", ()),
-    ]
-    operators = [
-        operator(
-            "FULLY_CONNECTED", ["x", "kernel", None], ["scores"], schema.FullyConnectedOptionsT()
-        ),
-        operator("SUM", ["scores", "all"], ["loss"], schema.ReducerOptionsT()),
-    ]
-    return graph(name, tensors, operators[: 2 if result == "loss" else 1], ["x"], [result])
-
-
-def several_signatures(*names):
-    """Subgraphs that train, swap and keep two scores; the names are those of signatures."""
-    graphs = {
-        "train": scaled("train", np.eye(2), "loss"),
-        "swap": scaled("swap", [[0, 1], [1, 0]]),
-        "keep": scaled("keep", np.eye(2)),
-    }
-    numbers = [(name, [*graphs].index(name)) for name in names]
-    return flatbuffer(*graphs.values(), signatures=numbers)
 
 
 def test_open_sides_take_the_size_of_the_images_before_tensors_are_allocated(rng):

@@ -244,12 +244,6 @@ def test_a_fixed_batch_is_filled_up(model):
         require_same(predict(form, IMAGES, batch_size=10), predict(model, IMAGES), atol=1e-6)
 
 
-def test_same_bits_every_time(model, int8):
-    for form in (model, int8, quantize(model, "float32")):
-        first, second = (predict(form, IMAGES, batch_size=10)[1] for _ in range(2))
-        assert first.tobytes() == second.tobytes()
-
-
 def test_what_changes_between_calls_is_seen():
     """Layers, activations, weights, and constants that are no weights, on which Keras' own trace is stale."""
     norm = layers.Normalization()

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.calibration_data import calibration_inputs
+from tfaudit.compress.kept_state import from_initial_state, reset_states
 from tfaudit.compress.keras_model import (
     KerasForward,
     chosen_output,
@@ -503,7 +504,8 @@ class Conversions:
         resource = tf.saved_model.experimental.TrackableResource
         tables = [item for item in descendants if isinstance(item, resource)]
         module.state = [*traced.variables, *tables]
-        tf.saved_model.save(module, directory, signatures=traced)
+        with reset_states(forward.model):
+            tf.saved_model.save(module, directory, signatures=traced)
         return tf.lite.TFLiteConverter.from_saved_model(directory)
 
     def _converted(
@@ -576,7 +578,8 @@ class Conversions:
     def _compare(self, content: bytes, kind: str) -> None:
         """Raise a `ConversionError` unless the float32 file (int8 for quantization-aware models) agrees with Keras."""
         forward = self._forward
-        outputs = forward.call(*map(tf.convert_to_tensor, self._some))
+        with from_initial_state(forward.model):
+            outputs = forward.call(*map(tf.convert_to_tensor, self._some))
         scores = Flatbuffer(content).all_outputs(self._named(self._some))
         names = (None,) if len(scores) == 1 and self._output is None else tuple(scores)
         stored, tolerance = ("int8", AWARE_TOLERANCE) if self._aware else ("float32", TOLERANCE)
