@@ -51,7 +51,6 @@ class Batches(keras.utils.PyDataset):
         ((x, y) for x, y in zip(X, Y, strict=True)),
         zip(X, Y[:, None], strict=True),
     ],
-    ids=str,
 )
 def test_with_labels_every_class_is_drawn(data):
     drawn = calibration_inputs(data, [IMAGE], 18)
@@ -72,7 +71,6 @@ def test_with_labels_every_class_is_drawn(data):
         (x for x in X),
         lambda: ([x[None]] for x in X),  # as TensorFlow Lite takes it
     ],
-    ids=str,
 )
 def test_without_labels_examples_are_of_all_parts(data):
     drawn = calibration_inputs(data, [IMAGE], 30)[:, 0, 0, 0]
@@ -99,7 +97,6 @@ TWO = (Input("a", (1,), None), Input("b", (2, 1), None))
         [[A[cut], B[cut]] for cut in CUTS],
         lambda: ([a[None], b[None]] for a, b in zip(A, B, strict=True)),
     ],
-    ids=str,
 )
 def test_rows_of_several_inputs_stay_together(data):
     drawn = calibration_inputs(data, TWO, 15)

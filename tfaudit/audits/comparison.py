@@ -212,7 +212,7 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """Caveats for the reader, one sentence each."""
         notes: list[str] = []
-        if side := self._clustered:
+        if (side := self._clustered) and side.clusters is not None:
             count = len(np.unique(side.clusters))
             notes.append(
                 f"Intervals are over {count:,} clusters of the {side.num_examples:,} images, not over single images."

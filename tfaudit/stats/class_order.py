@@ -74,7 +74,8 @@ def fitting_order(
         return None
     orders = special.gammaln(classes + 1) - special.gammaln(classes - moved + 1) + np.log(classes)
     right, wrong = new[moves].sum(), old[moves].sum()
-    if stats.binom.logsf(right - 1, right + wrong, 0.5) + orders > np.log(FALSE_ALARMS):
+    log_p = float(stats.binom.logsf(right - 1, right + wrong, 0.5))
+    if log_p + orders > np.log(FALSE_ALARMS):
         return None
     order = np.arange(classes)
     order[rows[output[moves]]] = rows[moves]
