@@ -68,7 +68,7 @@ def fitting_order(
     contradicts = (votes.sum(axis=1)[rows] > 0) & (new <= old) & (place != output)
     _, cycle = sparse.csgraph.connected_components(sparse.coo_array((place >= 0, (place, output))))
     moves = np.isin(cycle, cycle[supports]) & ~np.isin(cycle, cycle[contradicts])
-    needed = min(2, np.count_nonzero(votes.sum(axis=1)))
+    needed = min(2, int(np.count_nonzero(votes.sum(axis=1))))
     moved = np.count_nonzero(moves)
     if np.count_nonzero(supports & moves) < needed:
         return None
