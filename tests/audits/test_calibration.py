@@ -21,7 +21,7 @@ def trained(rng, recall):
     return Predictions.from_top1(LABELS, np.where(right, LABELS, (LABELS + 1) % CLASSES))
 
 
-def simulated(effect=0.0, runs=300):
+def simulated(effect=0.0, runs=150):
     """Class impacts of raw recall, which harm to other classes does not shift: unharmed classes are true nulls."""
     rng = np.random.default_rng(1)
     harmed = RECALL - effect * (np.arange(CLASSES) < HARMED)
@@ -43,9 +43,9 @@ def harmed():
 
 @pytest.mark.slow
 def test_uncorrected_welch_flags_five_percent(null):
-    """Of 15,000 true nulls: a standard error of 0.2 points."""
+    """Of 7,500 true nulls: a standard error of 0.25 points."""
     assert np.mean([(impact.published.p <= 0.05) for impact in null]) == pytest.approx(
-        0.05, abs=0.006
+        0.05, abs=0.008
     )
 
 
@@ -62,13 +62,13 @@ def test_centred_recall_is_calibrated_too(centering):
 
 @pytest.mark.slow
 def test_holm_controls_the_family(null, harmed):
-    """The share of runs with any false positive; 300 runs have a standard error of 1.3 points."""
+    """The share of runs with any false positive; 150 runs have a standard error of 1.8 points."""
     for impacts, first in ((null, 0), (harmed, HARMED)):
         assert (
             np.mean(
                 [(adjust(impact.published.p, "holm")[first:] <= 0.05).any() for impact in impacts]
             )
-            <= 0.05 + 3 * 0.013
+            <= 0.05 + 3 * 0.018
         )
 
 

@@ -18,7 +18,7 @@ from tests.builders.trials import trials
 @pytest.mark.parametrize(
     ("campaign", "trials_made"),
     and_nightly(
-        [("hostile_files", 48), ("damaged_stores", 5)],
+        [("hostile_files", 32), ("damaged_stores", 3)],
         [
             ("hostile_files", trials(1500)),
             ("damaged_stores", trials(200)),

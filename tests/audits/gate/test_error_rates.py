@@ -92,7 +92,7 @@ def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
-@pytest.mark.parametrize(("looks", "studies"), and_nightly([(5, 60)], [(5, 1000), (20, 1000)]))
+@pytest.mark.parametrize(("looks", "studies"), and_nightly([(5, 30)], [(5, 1000), (20, 1000)]))
 def test_a_gate_that_is_asked_until_it_passes_seldom_errs_if_it_knows(looks, studies, fresh):
     """At a loss of exactly the limit; without --looks, 20 looks at new images pass in 33 % of studies."""
     for counted in (False, True):
@@ -105,7 +105,7 @@ def test_a_gate_that_is_asked_until_it_passes_seldom_errs_if_it_knows(looks, stu
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("paired", "studies"), and_nightly([(True, 40)], [(True, STUDIES), (False, STUDIES)])
+    ("paired", "studies"), and_nightly([(True, 20)], [(True, STUDIES), (False, STUDIES)])
 )
 def test_a_population_that_grows_until_the_gate_decides_seldom_errs_and_needs_fewer(
     paired, studies
@@ -289,7 +289,7 @@ def test_harmed_classes_are_not_cleared_one_by_one(members, paired, studies):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("members", "studies"), and_nightly([(1, 20), (3, 12)], [(1, 400), (3, 200), (10, 200)])
+    ("members", "studies"), and_nightly([(1, 20), (3, 5)], [(1, 400), (3, 200), (10, 200)])
 )
 def test_a_share_of_many_classes_that_lose_just_more_than_the_bound_is_seldom_excluded(
     members, studies

