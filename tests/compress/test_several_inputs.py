@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.nightly import first_and_nightly
+from tests.builders.refusals import assert_refused
 from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
@@ -204,6 +205,88 @@ def test_subclassed_models_of_dictionaries():
         InputError, match=r"output: got none for .*, which has several, expected one of"
     ):
         predict(model, data)
+
+
+class Chain(keras.Model):
+    """A subclassed model: layers one after the other, and nothing that tells the types of inputs."""
+
+    def __init__(self, *chain):
+        super().__init__()
+        self.chain = chain
+
+    def call(self, inputs):
+        for layer in self.chain:
+            inputs = layer(inputs)
+        return inputs
+
+
+def pooled_tokens(*first):
+    last = keras.layers.Dense(4, kernel_initializer="random_normal")
+    return Chain(*first, keras.layers.Embedding(97, 8), keras.layers.GlobalAveragePooling1D(), last)
+
+
+IDS = RNG.integers(2**24, 2**40, (60, 5))
+WORDS_OF_TEXT = np.array([*"abcdef"])[RNG.integers(0, 6, (60, 5))]
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (pooled_tokens(keras.layers.Lambda(lambda ids: ids % 97)), IDS),
+        (pooled_tokens(keras.layers.Hashing(97)), IDS),
+        (pooled_tokens(keras.layers.StringLookup(vocabulary=[*"abcdef"])), WORDS_OF_TEXT),
+        (pooled_tokens(), (IDS % 97).astype("uint8")),
+    ],
+)
+def test_subclassed_models_take_integers_and_text_of_any_length(model, values):
+    """Of ids above 2**24, as floats, 26 to 38 % were predicted as Keras does."""
+    model(tf.constant(values[:1]))
+    for data in (values, values[:, :3]):
+        expected = np.asarray(model(tf.constant(data))).argmax(1)
+        np.testing.assert_array_equal(predict(model, data, k=1).classes[:, 0], expected)
+
+
+def test_a_file_takes_the_integers_that_its_subclassed_model_takes():
+    model = pooled_tokens(keras.layers.Lambda(lambda ids: ids % 97))
+    expected = np.asarray(model(IDS)).argmax(1)
+    content = quantize(model, "float32", representative=IDS)
+    assert Flatbuffer(content).inputs[0].dtype == np.int64
+    np.testing.assert_array_equal(predict(content, IDS, k=1).classes[:, 0], expected)
+    with pytest.raises(InputError, match="representative: got None for the subclassed model"):
+        quantize(model, "float32")
+    convolution = Chain(keras.layers.Conv2D(2, 3), keras.layers.Flatten(), keras.layers.Dense(3))
+    images = RNG.integers(0, 256, (8, 5, 5, 1))
+    expected = np.asarray(convolution(images.astype("float32"))).argmax(1)
+    np.testing.assert_array_equal(predict(convolution, images, k=1).classes[:, 0], expected)
+    [calibrating] = Conversions(convolution, representative=images).images
+    assert calibrating.dtype == np.float32  # it takes no integers
+
+
+@pytest.mark.parametrize(
+    ("model", "values", "words"),
+    [
+        (
+            Chain(keras.layers.Dense(3)),
+            np.ones((4, 7)),
+            r"float32 \(N, 7\), which .* cannot take \(",
+        ),
+        (
+            Chain(keras.layers.Dense(3)),
+            np.full((4, 5), "a"),
+            r"text \(N, 5\), which .* cannot take",
+        ),
+        (pooled_tokens(), IDS, "which .* cannot take"),
+    ],
+)
+def test_what_a_subclassed_model_cannot_take_is_one_line(model, values, words):
+    model(np.ones((1, 5)))
+    assert_refused(f"images: got .*{words}", predict, model, values)
+
+
+def test_integers_that_the_model_cannot_hold_are_refused():
+    model = keras.Sequential([keras.Input((5,), dtype="int32"), *pooled_tokens().chain])
+    words = r"images: got numbers from \d+ to \d+, expected numbers that int32 holds"
+    assert_refused(words, predict, model, IDS)
 
 
 def test_text_as_it_is():

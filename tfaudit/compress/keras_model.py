@@ -9,8 +9,8 @@ import keras
 import numpy as np
 
 from tfaudit.compress.kept_state import from_initial_state
-from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, no_such_output
-from tfaudit.errors import InputError, listed, require
+from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs, holds, no_such_output
+from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.runtime.backends import on_arrays
 from tfaudit.runtime.keras_internals import gives_probabilities, layers_in, maker, making_call
 
@@ -113,15 +113,15 @@ class KerasForward:
         else:
             structure = _built_structure(self.model)
             shapes = _built_shapes(self.model)
-            # A subclassed model was built for inputs of some size; only the channels of a single input are binding.
+            # A subclassed model was built for inputs of some size, and does not tell their types. Only the channels of
+            # a single input are binding, not the length of rows of tokens.
+            self.inputs = tuple(
+                Input(name, (None,) * (len(shape) - 1), None) for name, shape in shapes.items()
+            )
             if len(shapes) == 1:
                 [(name, (_, *sides))] = shapes.items()
-                channels = (*[None] * (len(sides) - 1), *sides[-1:])
-                self.inputs = (Input(name, channels, np.dtype(np.float32)),)
-            else:
-                self.inputs = tuple(
-                    Input(name, (None,) * (len(shape) - 1), None) for name, shape in shapes.items()
-                )
+                if len(sides) > 1 or sides == [1]:
+                    self.inputs = (Input(name, (*[None] * (len(sides) - 1), sides[-1]), None),)
         self.ordered = not isinstance(structure, dict)
         self.batch: int | None = next(
             (shape[0] for shape in shapes.values() if shape[0] is not None), None
@@ -148,21 +148,46 @@ class KerasForward:
 
     def __call__(self, images: Inputs) -> np.ndarray:
         """Return the scores of inputs, such as images `(N, H, W, C)`."""
-        arrays = as_inputs(images, self.inputs, ordered=self.ordered)
-        return self._traced(arrays)(*arrays)  # type: ignore[no-any-return]
+        return self._run(as_inputs(images, self.inputs, ordered=self.ordered))[1]
+
+    def taken(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return arrays in types that the model takes: integers of an unknown type as floats only if it takes none."""
+        heads, _ = self._run([array[: self.batch or 1] for array in arrays])
+        return [array.astype(head.dtype) for array, head in zip(arrays, heads, strict=True)]
+
+    def _run(self, arrays: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the arrays as the model takes them, and its scores."""
+        if all(source.dtype is not None for source in self.inputs):
+            return arrays, self._traced(arrays)(*arrays)
+        try:
+            return arrays, self._traced(arrays)(*arrays)
+        except Exception as error:  # of layers and TensorFlow, of many types
+            if (floats := _as_floats(arrays)) is not None:  # convolutions take no integers
+                with contextlib.suppress(Exception):
+                    return floats, self._traced(floats)(*floats)
+            shown = listed([_in_words(array) for array in arrays])
+            got = f"{shown}, which {self.model.name!r} cannot take ({one_line(error)})"
+            raise InputError("images", got, "inputs of other types or shapes") from error
 
     def call(self, *tensors: Any, training: bool = False) -> Any:
         """Call the model on tensors in the order of `inputs`, by default in inference mode; return all its outputs."""
         return _called(self.model, tensors, training=training)
 
-    def levels(self) -> int:
-        """Return the number of tokens that all tables of embeddings have; 256 if there are none."""
-        sizes = (
-            layer.input_dim
-            for layer in layers_in(self.model)
-            if isinstance(layer, keras.layers.Embedding)
-        )
-        return min(sizes, default=256)
+    def drawn(self, count: int) -> list[np.ndarray]:
+        """Return random inputs, the same each time: floats in [0, 1), integers below 256, or empty text.
+
+        If there are tables of embeddings, all numbers are tokens that each table has.
+        """
+        tables = [one for one in layers_in(self.model) if isinstance(one, keras.layers.Embedding)]
+        levels = min((table.input_dim for table in tables), default=256)
+        draws = np.random.default_rng(0)
+        drawn = []
+        for source, shape in zip(self.inputs, self.example_shapes, strict=True):
+            typed = Input(source.name, shape, source.dtype or np.dtype(np.float32))
+            values = typed.drawn(draws, count, levels=levels)
+            tokens = tables and values.dtype.kind == "f"
+            drawn.append(np.floor(levels * values) if tokens else values)
+        return drawn
 
     def _traced(self, arrays: list[np.ndarray]) -> Callable:
         key = tuple((array.shape[1:], array.dtype) for array in arrays)
@@ -175,6 +200,22 @@ class KerasForward:
         with from_initial_state(self.model):
             outputs = self.call(*tensors)
         return keras.ops.cast(chosen_output(self.model, outputs, self.output), "float32")
+
+
+def _as_floats(arrays: Iterable[np.ndarray]) -> list[np.ndarray] | None:
+    """Return arrays with integers as float32; None if float32 does not hold one of them."""
+    floats = []
+    for array in arrays:
+        whole = array.dtype.kind in "iu"
+        if whole and not holds(np.float32, array):
+            return None
+        floats.append(array.astype(np.float32) if whole else array)
+    return floats
+
+
+def _in_words(array: np.ndarray) -> str:
+    sides = ", ".join(map(str, ("N", *array.shape[1:])))
+    return f"{'text' if array.dtype.kind == 'O' else array.dtype} ({sides})"
 
 
 def require_finite(weights: Iterable[keras.Variable]) -> None:

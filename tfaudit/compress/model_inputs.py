@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"input_(\d+)_of_(\d+)_")
 class Input:
     """An input of a model: its name, shape without the batch (None for an open side), and type.
 
-    Text has the type object. Without a type, as in a subclassed model with several inputs, values keep their types.
+    Text has the type object. Without a type, as in a subclassed model, values keep their types, as in Keras.
     """
 
     name: str
@@ -147,8 +147,9 @@ def _in_only_order(values: Sequence[Any], inputs: Sequence[Input]) -> list[Any]:
 def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     """Return values in the type of a model's input, C-contiguous.
 
-    uint8 pixels become floats of the same value; floats never become integers. A last side of 1 may be left out: `(N,)`
-    for `(N, 1)`. `name` is the name of the input in errors.
+    uint8 pixels become floats of the same value; floats never become integers. An input without a type takes integers
+    and text as they are. A last side of 1 may be left out: `(N,)` for `(N, 1)`. `name` is the name of the input in
+    errors.
 
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
@@ -159,14 +160,33 @@ def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as in Keras
         images = images[..., None]
     _check_shape(argument, images.shape, shape)
-    if dtype is None:
-        floats = images.dtype.kind == "f" or images.dtype == np.uint8
-        return np.ascontiguousarray(images, np.float32 if floats else None)
     text = images.dtype.kind in "OSU"
+    if dtype is None:
+        pixels = images.dtype == np.uint8 and images.ndim > 2
+        floats = images.dtype.kind == "f" or images.dtype.name == "bfloat16" or pixels
+        kept = object if text else None
+        return np.ascontiguousarray(images, np.float32 if floats else kept)
     if text != (dtype.kind == "O") or not (text or np.can_cast(images.dtype, dtype, "same_kind")):
         wanted = "text" if dtype.kind == "O" else str(dtype)
         raise InputError(argument, f"type {images.dtype}", f"{wanted}, as the model takes them")
-    return np.ascontiguousarray(images, dtype)
+    converted = np.ascontiguousarray(images, dtype)
+    if dtype.kind in "iu" and not holds(dtype, images):
+        got = f"numbers from {images.min()} to {images.max()}"
+        raise InputError(argument, got, f"numbers that {dtype} holds, as the model takes them")
+    return converted
+
+
+def holds(dtype: Any, values: np.ndarray) -> bool:
+    """Return whether a type holds all of some integers exactly.
+
+    Example:
+        >>> holds("float32", np.array([2**24, 7])), holds("float32", np.array([2**24 + 1]))
+        (True, False)
+    """
+    if np.can_cast(values.dtype, dtype):
+        return True
+    with np.errstate(invalid="ignore"):
+        return np.array_equal(values.astype(dtype).astype(values.dtype), values)
 
 
 def _check_shape(argument: str, got: tuple[int, ...], expected: tuple[int | None, ...]) -> None:

@@ -39,8 +39,13 @@ def as_flatbuffer(model: keras.Model | bytes | str | Path, images: Inputs | None
     opened = open_model(model)
     if isinstance(opened, bytes):
         return opened
-    from tfaudit.compress.litert.quantize import quantize
+    from tfaudit.compress.keras_model import KerasForward
+    from tfaudit.compress.litert.quantize import CHECK_IMAGES, quantize
 
+    if images is None and not getattr(opened, "inputs", None):  # whose types matter little here
+        forward = KerasForward.of_first_output(opened)
+        drawn = forward.drawn(forward.batch or CHECK_IMAGES)
+        images = dict(zip([source.name for source in forward.inputs], drawn, strict=True))
     try:
         return quantize(opened, "float32", representative=images)
     except InputError as error:

@@ -69,6 +69,16 @@ _WRONG_IN_16_BITS = (
 """Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly."""
 
 
+_TAKES_INTEGERS = (
+    keras.layers.Embedding,
+    keras.layers.Hashing,
+    keras.layers.IntegerLookup,
+    keras.layers.CategoryEncoding,
+    keras.layers.HashedCrossing,
+)
+"""Layers that may take the inputs of a subclassed model, and that floats would change."""
+
+
 _Groups = Mapping[str, Sequence[Any]]
 """Layers by the name of their group."""
 
@@ -126,7 +136,8 @@ def quantize(
             `PyDataset` or a generator, of which up to 100,000 examples are read. Required for "int8" and "int16x8".
             `calibration_examples` of them are drawn: with labels of every class, without labels from all parts of the
             data, which may be sorted. The check uses four of these, or by default seeded noise in [0, 1) (0 to 255 for
-            an integer input, or an Embedding's tokens; 64 pixels for an open side).
+            an integer input, or an Embedding's tokens; 64 pixels for an open side). A subclassed model that may take
+            integers needs them, too, since their type becomes that of the file's inputs.
         keep_float: names of layers whose weights and results stay in float, for "int8" and "int4"; see
             `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
             "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
@@ -397,7 +408,8 @@ class Conversions:
     def images(self) -> list[np.ndarray]:
         """The representative images, or seeded noise."""
         if self._representative is None:
-            return _noise(self._forward)
+            _require_known_types(self._forward)
+            return self._forward.drawn(self._forward.batch or CHECK_IMAGES)
         images = _checked(self._representative, self._forward, self._examples)
         _check_rescaling(self._forward.model, images[0])
         return images
@@ -612,7 +624,7 @@ def _captured(kind: str, model: str) -> Iterator[None]:
 def _checked(representative: Any, forward: KerasForward, examples: int) -> list[np.ndarray]:
     try:
         drawn = calibration_inputs(representative, forward.inputs, examples)
-        arrays = as_inputs(drawn, forward.inputs, ordered=forward.ordered)
+        arrays = forward.taken(as_inputs(drawn, forward.inputs, ordered=forward.ordered))
     except InputError as error:
         raise InputError(
             error.argument.replace("images", "representative"), error.got, error.expected
@@ -623,13 +635,17 @@ def _checked(representative: Any, forward: KerasForward, examples: int) -> list[
     return [np.resize(array, (max(len(array), least), *array.shape[1:])) for array in arrays]
 
 
-def _noise(forward: KerasForward) -> list[np.ndarray]:
-    draws = np.random.default_rng(0)
-    count = forward.batch or CHECK_IMAGES
-    if getattr(forward.model, "inputs", None):
-        return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
-    shapes = forward.example_shapes
-    return [draws.random((count, *shape)).astype(np.float32) for shape in shapes]
+def _require_known_types(forward: KerasForward) -> None:
+    """Raise an `InputError` for a subclassed model that may take integers: its file would take floats."""
+    unknown = [
+        source.name
+        for source, shape in zip(forward.inputs, forward.example_shapes, strict=True)
+        if source.dtype is None and len(shape) < 3  # not images
+    ]
+    takers = [layer for layer in layers_in(forward.model) if isinstance(layer, _TAKES_INTEGERS)]
+    if unknown and takers:
+        got = f"None for the subclassed model {forward.model.name!r}, which does not tell the types of its inputs"
+        raise InputError("representative", got, "inputs, such as training data")
 
 
 def check_layers(model: keras.Model, kind: str) -> None:
