@@ -161,6 +161,8 @@ class KerasForward:
             return arrays, self._traced(arrays)(*arrays)
         try:
             return arrays, self._traced(arrays)(*arrays)
+        except InputError:  # about the model
+            raise
         except Exception as error:  # of layers and TensorFlow, of many types
             if (floats := _as_floats(arrays)) is not None:  # convolutions take no integers
                 with contextlib.suppress(Exception):
