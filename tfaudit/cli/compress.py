@@ -17,6 +17,7 @@ from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
 from tfaudit.cli.outputs import output_folder
+from tfaudit.compress.model_files import require_keras_file
 from tfaudit.errors import InputError, require, require_least
 
 if TYPE_CHECKING:
@@ -100,10 +101,7 @@ def compress(
     require_least(1, epochs=epochs)
     require_least(0, seed=seed)
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
-    if model.suffix != ".keras":
-        raise InputError(
-            "model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further"
-        )
+    require_keras_file(model)
     directory = directory or Path("compressed") / model.stem
     from tfaudit.cli.model_predictions import ModelFile
     from tfaudit.compress.model_comparison import outputs_of

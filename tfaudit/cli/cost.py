@@ -47,8 +47,10 @@ def cost(
     from tfaudit.runtime.captured_output import captured_output
     from tfaudit.store.files import disk_errors
     from tfaudit.store.store import open_store
+    from tfaudit.study.model_source import is_saved_model
 
-    store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None
+    is_study = len(targets) == 1 and targets[0].is_dir() and not is_saved_model(targets[0])
+    store = open_store(targets[0]) if is_study else None
     stems = [path.stem for path in targets]
     files = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in targets}
     models = _of_study(store) if store else files

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfaudit.compress.keras_archive import check_archive
 from tfaudit.errors import InputError, one_line
 from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.study.model_source import conversion
 
 if TYPE_CHECKING:
     import keras
@@ -34,7 +35,8 @@ def open_model(
 
     >>> open_model("model.h5")
     Traceback (most recent call last):
-    tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file
+    tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file:
+    keras.models.load_model("model.h5").save("model.keras")
     """
     opened: Any = model
     if isinstance(model, str | Path):
@@ -104,7 +106,16 @@ def errors_naming(model: str | Path) -> Iterator[None]:
 def require_model_file(path: Path, *suffixes: str) -> None:
     """Raise an `InputError` unless a file has one of some suffixes, by default `SUFFIXES`; it is not opened."""
     if path.suffix not in (suffixes or SUFFIXES):
-        raise InputError("model", repr(str(path)), f"a {' or '.join(suffixes or SUFFIXES)} file")
+        expected = f"a {' or '.join(suffixes or SUFFIXES)} file"
+        raise InputError("model", repr(str(path)), conversion(path, expected))
     if not path.is_file():
         state = "is no file" if path.exists() else "does not exist"
         raise InputError("model", f"{path}, which {state}", "an existing file")
+
+
+def require_keras_file(path: Path) -> None:
+    """Raise an `InputError` unless a file is one of Keras 3 by its name, which alone can be compressed."""
+    if path.suffix == ".tflite":
+        expected = "a .keras file: a flatbuffer cannot be compressed further"
+        raise InputError("model", repr(str(path)), expected)
+    require_model_file(path, ".keras")

@@ -25,6 +25,7 @@ from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.model_files import require_keras_file
 from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
@@ -520,8 +521,7 @@ def _training_data(train: Any, examples: Dataset) -> Dataset:
 def _model_file(model: Model, folder: Path) -> Path:
     """Return the path of a model's `.keras` file; write one into a folder if there is none."""
     if isinstance(model, str | Path):
-        expected = "a .keras file: a flatbuffer cannot be compressed further"
-        require(Path(model).suffix == ".keras", "model", str(model), expected)
+        require_keras_file(Path(model))
         return Path(model)
     path = folder / "model.keras"
     check_model(model).save(path)

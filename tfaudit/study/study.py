@@ -19,7 +19,7 @@ from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.runtime.names import clean_names
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
-from tfaudit.study.model_source import ModelSource
+from tfaudit.study.model_source import ModelSource, conversion
 from tfaudit.study.remedies import distinguishing_settings
 from tfaudit.study.settings import (
     changed_settings,
@@ -206,6 +206,9 @@ class Study:
                 valid = name in ("model", "dataset") or is_reference(source)
                 require(valid, name, value, allowed)
                 set_fields(self, **{name: source})
+        keras_file = "a .keras file"
+        converted = conversion(self.model, keras_file)
+        require(converted == keras_file, "model", self.model, converted)
         how = self.initialise
         known = ", ".join(map(repr, INITIALISATIONS))
         require(how in (None, *INITIALISATIONS), "initialise", how, known)
