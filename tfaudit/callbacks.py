@@ -21,7 +21,14 @@ from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.copies import digests
 from tfaudit.datasets.structure import mapped, without_lists
-from tfaudit.errors import InputError, Notice, plural, require, require_least, require_one_of
+from tfaudit.errors import (
+    InputError,
+    Notice,
+    plural,
+    require,
+    require_one_of,
+    require_whole,
+)
 from tfaudit.predictions import Predictions
 from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.one_hot import without_one_hot
@@ -86,7 +93,7 @@ class ClassAudit(ModelCallback):
         output: str | None = None,
     ) -> None:
         super().__init__()
-        require_least(1, batch_size=batch_size)
+        require_whole("batch_size", batch_size, 1)
         require_one_of("task", task, TASKS)
         self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
@@ -237,8 +244,9 @@ def _reiterable(validation: Any) -> Any:
             got = f"{max(counts[0])} images and {max(counts[1])} labels"
             raise InputError("validation", got, "the same, 1 or more")
         return inputs, labels
+    by_name = isinstance(validation, Mapping)
     again = hasattr(validation, "__getitem__") or not hasattr(validation, "__next__")
-    if (again and hasattr(validation, "__iter__")) or hasattr(validation, "batches"):
+    if (again and hasattr(validation, "__iter__") and not by_name) or hasattr(validation, "batches"):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)

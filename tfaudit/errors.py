@@ -1,8 +1,10 @@
 """Bad input: one error, one line, one form."""
 
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
 from types import MappingProxyType
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -118,6 +120,42 @@ def require(condition: bool, argument: str, got: object, expected: str) -> None:
         raise InputError(argument, repr(got), expected)
 
 
+def require_type(expected: str, *kinds: type, **values: object) -> None:
+    """Raise an `InputError` for the first value of none of the types.
+
+    Example:
+        >>> require_type("tfaudit.Limits", int, limits={"flips": 1})
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: limits: got dict, expected tfaudit.Limits
+    """
+    for name, value in values.items():
+        if not isinstance(value, kinds):
+            got = "None" if value is None else type(value).__name__
+            raise InputError(name, got, expected)
+
+
+def path_of(argument: str, value: str | os.PathLike[str]) -> Path:
+    """Return a path; raise an `InputError` for anything else.
+
+    Example:
+        >>> path_of("directory", 3)
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: directory: got int, expected a path
+    """
+    require_type("a path", str, os.PathLike, **{argument: value})
+    return Path(value)
+
+
+def number(value: object) -> float:
+    """Return a number as it is, and NaN, which lies in no range, for anything else.
+
+    Example:
+        >>> 0 < number("2") < 5
+        False
+    """
+    return value if isinstance(value, Real) else float("nan")  # type: ignore[return-value]
+
+
 def require_least(least: float, **values: float | None) -> None:
     """Raise an `InputError` for the first value below the least one; None is valid.
 
@@ -127,7 +165,7 @@ def require_least(least: float, **values: float | None) -> None:
         tfaudit.errors.InputError: batch_size: got 0, expected 1 or more
     """
     for name, value in values.items():
-        require(value is None or value >= least, name, value, f"{least} or more")
+        require(value is None or number(value) >= least, name, value, f"{least} or more")
 
 
 def require_level(argument: str, level: float) -> None:
@@ -136,7 +174,7 @@ def require_level(argument: str, level: float) -> None:
     Example:
         >>> require_level("alpha", 0.05)
     """
-    require(0 < level < 1, argument, level, "a level in (0, 1)")
+    require(0 < number(level) < 1, argument, level, "a level in (0, 1)")
 
 
 def require_whole(argument: str, value: object, least: int) -> None:
@@ -162,7 +200,7 @@ def require_one_of(argument: str, got: object, choices: Collection[object]) -> N
     """
     *others, last = map(repr, choices)
     expected = f"{', '.join(others)} or {last}" if others else last
-    require(got in choices, argument, got, expected)
+    require(isinstance(got, Hashable) and got in choices, argument, got, expected)
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:

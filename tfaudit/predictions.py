@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, listed, plural, require, require_one_of
+from tfaudit.errors import (
+    InputError,
+    listed,
+    plural,
+    require,
+    require_one_of,
+    require_type,
+    require_whole,
+)
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.class_numbers import class_numbers, distinct_names, numbered_name
 from tfaudit.stats.copies import clusters_of_copies
@@ -92,6 +100,12 @@ class Predictions:
         hashed = (member.contents for member in stacked if member.contents is not None)
         self.contents: np.ndarray | None = next(hashed, None)
         self.ties = Ties.none() if ties is None else ties
+        for argument, names in {
+            "class_names": class_names,
+            "members": members,
+            "parents": parents,
+        }.items():
+            require_type("a list of names", Iterable, type(None), **{argument: names})
         given_names = None if class_names is None else [*map(str, class_names)]
         labels = class_numbers(without_one_hot(np.asarray(labels)), given_names, "labels")
         self.labels = _classes(labels, "labels", 1, np.intp)
@@ -167,6 +181,7 @@ class Predictions:
         if isinstance(scores, pd.DataFrame) and scores.shape[1] > 1:
             scores, columns = _in_order(scores, names.get("class_names"))
             names["class_names"] = columns
+        require_whole("k", k, 1)
         scores = np.asarray(scores)
         probabilities = stated_kind(scores_are)
         scores = scores[..., None] if scores.ndim == 1 else scores
@@ -417,9 +432,9 @@ def _ranked_members(ranked: object) -> list[RankedClasses]:
 
 def _distinct_ids(ids: np.ndarray, count: int) -> np.ndarray:
     """Return clean ids; raise `InputError` unless they are `count` distinct ones."""
+    if ids.shape != (count,):
+        raise InputError("example_ids", f"shape {ids.shape}", f"({count},)")
     clean = frozen(clean_texts(ids, "example_ids"))
-    if clean.shape != (count,):
-        raise InputError("example_ids", f"shape {clean.shape}", f"({count},)")
     if len(pd.unique(clean)) != count:
         raise InputError("example_ids", "an id twice", "unique ids")
     return clean

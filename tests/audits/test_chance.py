@@ -284,7 +284,7 @@ def test_frames_and_chart():
             "ties: got 'first', expected 'undecided', 'lowest', 'highest' or 'confidence'",
         ),
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
-        (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),
+        (AFTER, {"permutations": 0}, "permutations: got 0, expected a whole number of 1 or more"),
         (
             population(2, members=3),
             {"paired": True},

@@ -16,14 +16,20 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.forecast.forecast import forecast
 from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.operating_points.operating_points import operating_points
+from tfaudit.audits.robustness.robustness import robustness
+from tfaudit.audits.survey.survey import survey
 from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
+from tfaudit.readers.prediction_files import read_predictions
+from tfaudit.store.store import open_store
 
 GATE = functools.partial(gate, limits=LIMITS)
 
@@ -118,3 +124,63 @@ def test_other_examples_and_levels_are_refused(audit, members):
     if audit not in (exemplars, distortion):
         with pytest.raises(InputError, match=r"alpha: got 5, expected a level in \(0, 1\)"):
             audit(before, after, alpha=5)
+
+
+ONE = population(1, members=1)
+WRONG_TYPES = {
+    "gate": (
+        lambda: gate(ONE, ONE, {"overall_drop_pp": 1}),
+        "limits: got dict, expected tfaudit.Limits",
+    ),
+    "no limits": (lambda: gate(ONE, ONE, None), "limits: got None, expected tfaudit.Limits"),
+    "slices": (
+        lambda: gate(ONE, ONE, slices=[1]),
+        "slices: got list, expected the result of tfaudit",
+    ),
+    "looks": (lambda: gate(ONE, ONE, looks=None), "looks: got None, expected 1 to 1,000"),
+    "alpha": (lambda: compare(ONE, ONE, alpha="5 %"), "alpha: got '5 %', expected a level in"),
+    "margin": (
+        lambda: compare(ONE, ONE, margin_pp=None),
+        "margin_pp: got None, expected percentage",
+    ),
+    "centering": (
+        lambda: class_impact(ONE, ONE, centering=np.ones(2)),
+        "centering: got array.* expected 'member'",
+    ),
+    "compare": (
+        lambda: compare(ONE, np.ones(200)),
+        "compressed: got ndarray, expected tfaudit.Pred",
+    ),
+    "forecast": (lambda: forecast({}), "predictions: got dict, expected tfaudit.Predictions"),
+    "permutations": (
+        lambda: chance(ONE, ONE, permutations=None),
+        "permutations: got None, expected a",
+    ),
+    "robustness": (
+        lambda: robustness(ONE, ONE),
+        "baseline: got Predictions, expected Predictions by",
+    ),
+    "table": (lambda: operating_points([1]), "table: got list, expected a pandas.DataFrame"),
+    "answers": (lambda: survey(None), "answers: got None, expected a pandas.DataFrame"),
+    "names": (
+        lambda: Predictions.from_top1([0], [0], class_names=5),
+        "class_names: got int, expected",
+    ),
+    "ids": (
+        lambda: Predictions.from_top1([0], [0], example_ids=ONE),
+        r"example_ids: got shape \(\)",
+    ),
+    "store": (lambda: open_store(None), "directory: got None, expected a path"),
+    "labels": (lambda: read_predictions(None, []), "labels: got None, expected a path"),
+    "files": (
+        lambda: read_predictions("labels.csv", 5),
+        "files: got int, expected a path, or a list",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TYPES)
+def test_other_types_are_refused_in_one_line(name):
+    call, message = WRONG_TYPES[name]
+    with pytest.raises(InputError, match=f"^{message}"):
+        call()

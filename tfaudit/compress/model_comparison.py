@@ -17,7 +17,7 @@ from tfaudit.compress.litert.inference import forward_of, predict
 from tfaudit.compress.model_files import errors_naming
 from tfaudit.compress.model_inputs import by_names_of
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_type
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
 
@@ -178,6 +178,7 @@ def gate_models(
     >>> gate_models(model, {"same": model}, (x, x.argmax(1)))["same"].outcome
     'pass'
     """
+    require_type("tfaudit.Limits", Limits, limits=limits)
     before, after = _both(baseline, compressed, data, options)
     size = _size(baseline)
     verdicts = {}
@@ -226,11 +227,9 @@ def outputs_of(
 def _both(
     baseline: Model, compressed: Mapping[str, Model], data: Any, options: Mapping[str, Any]
 ) -> tuple[Predictions, dict[str, Predictions]]:
-    if not isinstance(compressed, Mapping) or not compressed:
-        expected = 'models by name, such as {"int8": flatbuffer}'
-        raise InputError(
-            "compressed", type(compressed).__name__ if compressed else "none", expected
-        )
+    by_name = 'models by name, such as {"int8": flatbuffer}'
+    require_type(by_name, Mapping, compressed=compressed)
+    require(len(compressed) > 0, "compressed", compressed, by_name)
     expected = "a name other than the baseline's"
     require("baseline" not in compressed, "compressed", "baseline", expected)
     made = predictions_of({"baseline": baseline, **compressed}, data, **options)

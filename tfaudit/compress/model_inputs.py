@@ -11,7 +11,7 @@ import numpy as np
 
 from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.structure import leaves, mapped, without_lists
-from tfaudit.errors import InputError, listed, require, require_least
+from tfaudit.errors import InputError, listed, require, require_whole
 
 OPEN_SIDE = 64
 """Number of pixels, tokens or the like that stands for an open side of a model's input."""
@@ -299,7 +299,7 @@ def input_batches(
         >>> [batch.tolist() for batch in input_batches([(np.arange(3), "labels")], 2)]
         [[0, 1, 2]]
     """
-    require_least(1, batch_size=batch_size)
+    require_whole("batch_size", batch_size, 1)
     if inputs > 1:
         images = without_lists(images)
     if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):

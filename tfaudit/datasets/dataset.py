@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.datasets.cropping import fit_within
 from tfaudit.datasets.scaling import ImageShape
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, require, require_least
+from tfaudit.errors import InputError, require, require_least, require_whole
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.stats.group_codes import CLUSTER
 
@@ -202,7 +202,7 @@ class Dataset:
         """
         import tensorflow as tf
 
-        require_least(1, batch_size=batch_size)
+        require_whole("batch_size", batch_size, 1)
         if self.in_memory:
             # One tensor, sliced by ranges: slicing example by example takes twenty times as long.
             held = self.tensors(targets=targets, weights=weights)

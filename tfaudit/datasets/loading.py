@@ -26,7 +26,7 @@ from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_d
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.own import SPLITS, load_own
 from tfaudit.datasets.scaling import UNSCALED, ImageShape, Scaling
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, require, require_type
 from tfaudit.runtime.captured_output import quiet_tfds, start_tensorflow
 from tfaudit.runtime.user_functions import as_reference, is_reference
 
@@ -98,6 +98,7 @@ def data_source(name: str, data_dir: str | Path | None = None) -> DataSource:
         >>> [type(data_source(name)).__name__ for name in ("digits", "data.py:load", "cifar10")]
         ['EmbeddedData', 'OwnData', 'PreparedData']
     """
+    require_type("a name", str, name=name)
     if is_reference(name):
         return OwnData(as_reference("dataset", name, "a name"))
     if name in CATALOGUE and CATALOGUE[name].embedded:

@@ -18,7 +18,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError, Notice, require
+from tfaudit.errors import InputError, Notice, path_of, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
@@ -126,6 +126,7 @@ def run_study(
     accept_changed_code: bool = False,
 ) -> Store:
     """Run a study as `run` does, with the options of the engine as one object."""
+    directory = path_of("directory", directory)
     study, train, test = _checked(study)
     _check_backend(study, options)
     with lock(directory), Progress.chosen(progress) as shown:

@@ -16,14 +16,15 @@ example id: either every file has ids, or none has and all are of one length. A 
 import dataclasses
 import functools
 import itertools
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, Notice, listed
+from tfaudit.errors import InputError, Notice, listed, path_of, require_type
 from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import (
     class_indices,
@@ -63,10 +64,10 @@ from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 
 def read_predictions(
-    labels: Path,
-    files: Sequence[Path],
+    labels: str | Path,
+    files: str | Path | Sequence[str | Path],
     *,
-    classes: Path | None = None,
+    classes: str | Path | None = None,
     id_name: str | None = None,
     k: int = 5,
     scores_are: str = "auto",
@@ -78,7 +79,7 @@ def read_predictions(
 
     Args:
         labels: file of the true classes.
-        files: files of the predictions, with one member or several each; members are numbered in this order.
+        files: file or files of the predictions, with one member or several each; members are numbered in this order.
         classes: file of the class names, one per line or a JSON list, in the order of the class numbers.
         id_name: column of example ids in tables; `example`, `example_id` or `id` by default.
         k: number of best classes to keep of scores.
@@ -103,16 +104,19 @@ def read_predictions(
         >>> predictions.class_names, predictions.top1
         (('cat', 'dog'), array([[0, 0, 1]]))
     """
+    several = [files] if isinstance(files, str | os.PathLike) else files
+    require_type("a path, or a list of paths", Iterable, files=several)
     source = PredictionFiles(
-        labels=labels,
-        classes=classes,
+        labels=path_of("labels", labels),
+        classes=None if classes is None else path_of("classes", classes),
         id_name=id_name,
         scores_are=scores_are,
         label_column=label_column,
         prediction_column=prediction_column,
         cluster=cluster,
     )
-    return read_populations(source, {"": files}, k=k)[""]
+    paths = [path_of("files", file) for file in several]
+    return read_populations(source, {"": paths}, k=k)[""]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

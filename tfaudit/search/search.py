@@ -30,7 +30,7 @@ from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
-from tfaudit.errors import InputError, listed, one_line, plural, require
+from tfaudit.errors import InputError, listed, number, one_line, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
 from tfaudit.search.candidate_store import (
@@ -142,7 +142,7 @@ def compress_to_limits(
     >>> found.outcome, found.content[4:8]
     ('pass', b'TFL3')
     """
-    require(budget is None or budget > 0, "budget", budget, "seconds above 0")
+    require(budget is None or number(budget) > 0, "budget", budget, "seconds above 0")
     settings = SearchSettings(
         limits=limits,
         training=training,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError, require, require_least, require_level, require_one_of
+from tfaudit.errors import InputError, number, require, require_least, require_level, require_one_of
 
 
 def weighted_holm(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -123,10 +123,10 @@ def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
         [0.01, 0.0004, 0.0028, 0.0076, 0.0148, 0.0244]
     """
     require_level("alpha", alpha)
-    require(1 <= looks <= MOST_LOOKS, "looks", looks, f"1 to {MOST_LOOKS:,}")
+    require(1 <= number(looks) <= MOST_LOOKS, "looks", looks, f"1 to {MOST_LOOKS:,}")
     if look is None:
         return alpha / looks
-    require(1 <= look <= looks, "look", look, f"1 to {looks}, the number of looks")
+    require(1 <= number(look) <= looks, "look", look, f"1 to {looks}, the number of looks")
     return alpha * (look**3 - (look - 1) ** 3) / looks**3
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from tfaudit.errors import require, require_least
+from tfaudit.errors import require, require_least, require_whole
 from tfaudit.stats.t_tests import welch_from_moments
 
 TESTS_AT_ONCE = 2**18
@@ -88,7 +88,9 @@ def assign(
         >>> assign(1, 2).first.astype(int).tolist(), assign(30, 30).exact
         ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], False)
     """
-    require_least(1, first=first, second=second, permutations=permutations)
+    require_least(1, first=first, second=second)
+    require_whole("permutations", permutations, 1)
+    require_whole("seed", seed, 0)
     require(
         not paired or first == second,
         "second",

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.fingerprint import Fingerprint
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.errors import InputError, one_line, path_of, require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.runtime.regular_files import open_regular, read_regular
 from tfaudit.runtime.user_functions import is_reference
@@ -77,7 +77,7 @@ def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
     Raises:
         InputError: there is no study, or this version of tfaudit cannot read it.
     """
-    path = Path(directory) / "study.json"
+    path = path_of("directory", directory) / "study.json"
     if not path.is_file():
         raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:

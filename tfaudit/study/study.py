@@ -8,14 +8,14 @@ import json
 import math
 import textwrap
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.datasets.scaling import Scaling
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import InputError, number, require, require_one_of, require_type
 from tfaudit.runtime.names import clean_names
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
@@ -154,6 +154,7 @@ class Study:
             raise InputError(
                 "variants", got, "a tuple of variants, such as variants=[tfaudit.Pruned(0.9)]"
             )
+        require_type("a list of variants", Iterable, variants=self.variants)
         for name, kind in _COLLECTIONS.items():
             if (value := getattr(self, name)) is not None:
                 set_fields(self, **{name: kind(value)})
@@ -164,7 +165,7 @@ class Study:
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         check_settings(
             self,
-            population=(self.population <= MOST_MEMBERS, f"1 to {MOST_MEMBERS:,}"),
+            population=(number(self.population) <= MOST_MEMBERS, f"1 to {MOST_MEMBERS:,}"),
             seed=(seed_fits, "0 to 2**63 - 1 if images are corrupted"),
             severities=(bool(self.severities), "one or more of 1, 2, 3, 4 and 5"),
         )
@@ -201,6 +202,7 @@ class Study:
         expected = {"model": model, "dataset": data, "training": training, "retraining": training}
         for name, allowed in expected.items():
             value = getattr(self, name)
+            require(value is not None or name.endswith("training"), name, value, allowed)
             if value is not None and not isinstance(value, Training):
                 source = as_reference(name, value, allowed)
                 valid = name in ("model", "dataset") or is_reference(source)
@@ -472,7 +474,7 @@ class Study:
             keys = {"dense", *(variant.key for variant in variants)}
             short["corrupted_variants"] = [key for key in self.corrupted_variants if key in keys]
         plans = (("training", training, steps), ("retraining", self.retraining, steps // 2))
-        for name, plan, number in plans:
+        for name, plan, most in plans:
             if isinstance(plan, Training) and plan.epochs != 0:
                 # There are too few examples to hold out some of every class, unless a remedy measures on them.
                 needed = name == "retraining" and any(
@@ -485,7 +487,7 @@ class Study:
                 short[name] = dataclasses.replace(
                     plan,
                     epochs=None,
-                    steps=number,
+                    steps=most,
                     validation=min(0.25 * needed, 10 * plan.validation),
                     keep="last",
                     batch_size=batch,

@@ -5,7 +5,7 @@ import re
 import zlib
 from typing import Any, ClassVar, Self
 
-from tfaudit.errors import require, require_one_of
+from tfaudit.errors import number, require, require_one_of
 from tfaudit.study.quantization import CALIBRATIONS, DRAWN, FLOAT, IO_TYPES, KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
@@ -190,14 +190,14 @@ class Pruned(Remedied):
         for name, choices in _CHOICES.items():
             require_one_of(name, getattr(self, name), choices)
         shares = (self.begin, self.end)
-        rising = 0 <= self.begin < self.end <= 1
+        rising = 0 <= number(self.begin) < number(self.end) <= 1
         require(rising, "begin, end", shares, "0 <= begin < end <= 1")
         gradual = self.treatment == "gradual"
         rewound = self.treatment == "rewind"
         check_settings(
             self,
-            sparsity=(self.sparsity is None or 0 < self.sparsity < 1, "a share in (0, 1)"),
-            ratio=(self.ratio is None or self.ratio > 1, "above 1"),
+            sparsity=(self.sparsity is None or 0 < number(self.sparsity) < 1, "a share in (0, 1)"),
+            ratio=(self.ratio is None or number(self.ratio) > 1, "above 1"),
             count_biases=(
                 self.count_biases or self.ratio is not None,
                 "True unless a ratio is given",

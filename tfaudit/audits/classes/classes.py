@@ -15,7 +15,7 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError, listed, require, require_one_of
+from tfaudit.errors import InputError, listed, number, require, require_one_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean, ratio
@@ -218,7 +218,7 @@ def class_impact(
         1     1        0.0    no change         15.0  better than average
     """
     require_one_of("centering", centering, CENTERINGS)
-    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require(0 < number(margin_pp) <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     comparison = Comparison(baseline, compressed, paired, alpha)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, require_predictions
 
 FIRST = 100
 """Number of images to look at first."""
@@ -89,6 +89,7 @@ def forecast(predictions: Predictions) -> Forecast:
         1      2        2      1           1       0     0.6
         2      0        0      0           0       1     0.8
     """
+    require_predictions(predictions=predictions)
     members = range(predictions.num_members)
     margin = np.mean([margins(predictions, member) for member in members], axis=0).round(12)
     names = np.array(predictions.class_names)

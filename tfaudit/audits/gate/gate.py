@@ -25,7 +25,7 @@ from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading
-from tfaudit.errors import listed, plural
+from tfaudit.errors import listed, plural, require_type
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import level_of_look
@@ -277,6 +277,8 @@ def gate(
         1      overall_drop_pp    pass   10.0   15.0
     """
     level = level_of_look(alpha, looks, look)
+    require_type("tfaudit.Limits, such as Limits(overall_drop_pp=1)", Limits, limits=limits)
+    require_type("the result of tfaudit.slices", Slices, type(None), slices=slices)
     measured = measure(baseline, compressed, paired=paired, alpha=level)
     if corrupted is not None and limits.corruption_drop_pp is not None:
         measured = measured.with_corruptions(corrupted, paired=paired)

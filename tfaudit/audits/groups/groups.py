@@ -22,7 +22,7 @@ from tfaudit.audits.classes.classes import (
 from tfaudit.audits.classes.published import published_columns, published_test
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import require
+from tfaudit.errors import number, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.stats.least_squares import line
@@ -159,7 +159,7 @@ def groups(
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     codes, names = group_codes(column, baseline.num_examples, "column")
-    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require(0 < number(margin_pp) <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     notes = [*comparison.notes]
     if comparison.members == (1, 1):
         notes.insert(

@@ -27,7 +27,7 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import InputError, number, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -265,7 +265,7 @@ def compare(
         0     0      -75.0   6.0  0.0     0.031  lost recall
         1     1       50.0   0.0  1.0     1.000  cannot tell
     """
-    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require(0 < number(margin_pp) <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     require_predictions(baseline=baseline, compressed=compressed)
     for name, model in (("baseline", baseline), ("compressed", compressed)):
         if model.num_members != 1:

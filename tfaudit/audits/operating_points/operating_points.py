@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require
+from tfaudit.errors import InputError, listed, require, require_type
 from tfaudit.predictions import Predictions
 from tfaudit.stats.pareto import pareto_set
 
@@ -166,6 +166,7 @@ def operating_points(
         1      l2         True    True   -2.3   False
         2  strong        False   False  -29.1   False
     """
+    require_type("a pandas.DataFrame", pd.DataFrame, table=table)
     _check(table, objectives, floor, weights)
     points, notes = _means(table, objectives, floor)
     gains = _signs(objectives) * points[list(objectives)].to_numpy(np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from tfaudit.audits.robustness.exemplar_flips import flip_counts, lost_first
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require_type
 from tfaudit.predictions import Predictions, require_same_examples
 
 CorruptionLevel: TypeAlias = tuple[str, int]
@@ -331,6 +331,8 @@ def matched_conditions(
         Traceback (most recent call last):
         tfaudit.errors.InputError: compressed: got no fog 1, expected the same conditions as the other population
     """
+    require_type("Predictions by corruption and severity", Mapping, baseline=baseline)
+    require_type("Predictions by corruption and severity", Mapping, compressed=compressed)
     for argument, conditions in (("baseline", baseline), ("compressed", compressed)):
         for condition in conditions:
             match condition:

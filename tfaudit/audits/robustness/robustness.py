@@ -25,7 +25,7 @@ from tfaudit.audits.robustness.condition_rates import (
     condition_rates,
 )
 from tfaudit.audits.robustness.exemplar_flips import flip_table
-from tfaudit.errors import InputError, listed, require, require_level
+from tfaudit.errors import InputError, listed, number, require, require_level
 from tfaudit.predictions import Predictions
 
 
@@ -228,7 +228,7 @@ def robustness(
         3.0
     """
     require_level("alpha", alpha)
-    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require(0 < number(margin_pp) <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     rates = condition_rates(
         baseline, compressed, clean, paired=paired, alpha=alpha, margin_pp=margin_pp
     )

@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.attributes.attributes import share_columns
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.survey.questions import CO_OCCURRING, QUESTIONS, Question
-from tfaudit.errors import InputError, require, require_level
+from tfaudit.errors import InputError, require, require_level, require_type
 from tfaudit.stats.proportions import compare_proportions
 
 
@@ -88,6 +88,7 @@ def survey(
         0   blurred        1.0            0.0          1  0.333
     """
     require_level("alpha", alpha)
+    require_type("a pandas.DataFrame", pd.DataFrame, answers=answers)
     if questions is None:
         answers = _with_co_occurring(answers)
         questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]

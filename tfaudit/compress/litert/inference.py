@@ -18,7 +18,7 @@ from tfaudit.datasets.copies import digests
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import Sample, representative_positions
 from tfaudit.datasets.structure import joined, mapped, without_lists
-from tfaudit.errors import InputError, require_least
+from tfaudit.errors import InputError, require_whole
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _ranked(
     is_classifier: bool = False,
     contents: list[bytes] | None = None,
 ) -> RankedClasses:
-    require_least(1, k=k)
+    require_whole("k", k, 1)
     allowed = None if classes is None else _allowed(classes)
     blocks = scores_of(forward, images, batch_size, check_range=check_range, contents=contents)
     first = next(blocks, None)

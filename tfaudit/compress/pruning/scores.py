@@ -129,7 +129,7 @@ def check_method(method: str, granularity: str) -> None:
     require_one_of("granularity", granularity, GRANULARITIES)
     methods = GRANULARITIES[granularity]
     expected = " or ".join(map(repr, methods)) + f" with granularity={granularity!r}"
-    require(method in methods, "method", method, expected)
+    require(isinstance(method, str) and method in methods, "method", method, expected)
 
 
 def score_inputs(method: str, granularity: str = "weight") -> frozenset[str]:
