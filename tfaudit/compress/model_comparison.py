@@ -229,7 +229,8 @@ def _both(
 ) -> tuple[Predictions, dict[str, Predictions]]:
     by_name = 'models by name, such as {"int8": flatbuffer}'
     require_type(by_name, Mapping, compressed=compressed)
-    require(len(compressed) > 0, "compressed", compressed, by_name)
+    if not compressed:
+        raise InputError("compressed", "none", by_name)
     expected = "a name other than the baseline's"
     require("baseline" not in compressed, "compressed", "baseline", expected)
     made = predictions_of({"baseline": baseline, **compressed}, data, **options)
