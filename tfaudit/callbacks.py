@@ -244,9 +244,9 @@ def _reiterable(validation: Any) -> Any:
             got = f"{max(counts[0])} images and {max(counts[1])} labels"
             raise InputError("validation", got, "the same, 1 or more")
         return inputs, labels
-    by_name = isinstance(validation, Mapping)
     again = hasattr(validation, "__getitem__") or not hasattr(validation, "__next__")
-    if (again and hasattr(validation, "__iter__") and not by_name) or hasattr(validation, "batches"):
+    iterable = hasattr(validation, "__iter__") and not isinstance(validation, Mapping)
+    if (again and iterable) or hasattr(validation, "batches"):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)
