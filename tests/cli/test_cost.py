@@ -46,6 +46,18 @@ def test_the_figures_of_a_study_are_printed_and_kept(store, tfaudit):
         again.table("costs")
 
 
+def test_files_that_cannot_be_used_are_named_and_the_others_measured(store, tfaudit, tmp_path):
+    good = store.directory / "members/float32/001/model.tflite"
+    (tmp_path / "folder.tflite").mkdir()
+    (tmp_path / "bad.tflite").write_bytes(b"bad")
+    words = (good, "gone.tflite", "folder.tflite", "bad.tflite", "net.h5", "--repeats", 0)
+    code, printed, errors = tfaudit("cost", *words)
+    assert code == 2
+    assert "30" in printed
+    names = [line.partition(": ")[2].partition(":")[0] for line in errors.splitlines()]
+    assert names == ["gone.tflite", "folder.tflite", "bad.tflite", "net.h5"]
+
+
 def test_members_without_a_model_are_named(store, tfaudit, refused):
     (store.directory / "members/float32/001/model.tflite").unlink()
     words = "members/float32/001, which holds no model"

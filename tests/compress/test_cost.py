@@ -55,6 +55,22 @@ def test_what_is_not_measured_is_nan_and_none(model):
 
 
 @pytest.mark.slow
+def test_a_model_without_a_flatbuffer_has_the_bytes_of_its_weights_and_no_latency(model):
+    quantized = keras.models.clone_model(model)
+    quantized.quantize("int8")
+    found = measure_variants({"int8": quantized, "float32": model}, repeats=1).set_index("variant")
+    counted = found["parameters"]
+    assert counted["int8"] == counted["float32"]
+    # the convolution stays in float; of the dense layer kernel, biases and scales are stored
+    assert found["bytes"]["int8"] == 4 * (9 * 8 + 8) + 6 * 6 * 8 * 32 + 4 * 2 * 32
+    assert np.isnan(found["latency_1_ms"]["int8"])
+    assert found["latency_1_ms"]["float32"] > 0
+    assert found["latency_1_ratio"].isna().all()
+    assert "TensorFlow Lite cannot convert" in found["notes"]["int8"]
+    assert found["notes"]["float32"] == ""
+
+
+@pytest.mark.slow
 def test_zeros_shrink_the_download_and_sparse_storage_the_file(model):
     keras.utils.set_random_seed(0)
     pruned = keras.models.clone_model(model)
@@ -85,7 +101,7 @@ def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
         {"dense": tmp_path / "model.keras", "int8": tmp_path / "model.tflite"}, repeats=2
     )
     assert table["variant"].tolist() == ["dense", "int8"]
-    assert list(table)[1:-2] == list(cost(model, repeats=0).frame())
+    assert list(table)[1:-3] == list(cost(model, repeats=0).frame())
     assert table["latency_1_ratio"][0] == table["latency_32_ratio"][0] == 1
     assert table["latency_32_ratio"][1] > 0
     assert table["bytes"][1] < 0.5 * table["bytes"][0]

@@ -61,12 +61,16 @@ def test_notes_say_that_sparse_storage_is_no_speed(model):
     assert "not faster" in note
 
 
-def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown():
+def test_loops_make_flops_unknown_with_a_lower_bound():
     inputs = keras.Input((4, 3))
     memory = layers.GRU(2, name="memory")(inputs)
-    (note,) = counts(keras.Model(inputs, memory)).notes
-    assert "lower bound" in note
+    outputs = layers.Dense(5)(memory)
+    found = counts(keras.Model(inputs, outputs))
+    (note,) = found.notes
+    assert "a lower bound of 20 leaves out " in note
     assert "memory" in note
+    assert np.isnan([found.flops, found.effective_flops]).all()
+    assert found.counted_flops == 2 * 2 * 5
 
     class Loop(layers.Layer):
         def call(self, images):
@@ -77,6 +81,23 @@ def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown()
     found = counts(keras.Model(inputs, Loop()(inputs)))
     assert np.isnan([found.flops, found.effective_flops]).all()
     assert found.sparsity == 0
+
+
+@pytest.mark.parametrize("changed", ["int8", "int4", "float8", "bfloat16"])
+def test_weights_that_keras_packs_are_counted_one_by_one(changed, tmp_path):
+    floating = changed == "bfloat16"
+    dtype = changed if floating else None
+    hidden = [layers.Dense(units, dtype=dtype) for units in (64, 64, 3)]
+    model = keras.Sequential([keras.Input((8,)), *hidden])
+    if not floating:
+        model.quantize(changed)
+    found = counts(model)
+    assert (found.parameters, found.prunable) == (4931, 4800)
+    assert found.flops == 2 * 4800
+    model.save(tmp_path / "model.keras")
+    assert counts(tmp_path / "model.keras").summary() == found.summary()
+    packed = ["zeros are not counted in dense"] if changed == "int4" else []
+    assert [note[:30] for note in found.notes] == packed
 
 
 @pytest.mark.parametrize(

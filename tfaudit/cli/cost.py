@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import app, err, out
 from tfaudit.cli.options import option
 from tfaudit.errors import InputError, require
 
@@ -54,17 +54,36 @@ def cost(
     stems = [path.stem for path in targets]
     files = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in targets}
     models = _of_study(store) if store else files
+    problems: dict[str, InputError] = {}
     with captured_output():
-        table = measure_variants(models, repeats=repeats, threads=threads, signature=signature)
+        table = measure_variants(
+            models,
+            repeats=repeats,
+            threads=threads,
+            signature=signature,
+            on_error=None if store else problems.__setitem__,
+        )
     titles = store.study.titles if store else {name: name for name in files}
-    out.print(_cost_table(table, titles))
+    if len(table):
+        out.print(_cost_table(table, titles))
+    for row in table.to_dict("records"):
+        if row["notes"]:
+            out.print(f"{titles[row['variant']]}: {row['notes']}")
     if ethos is not None:
-        flatbuffers = {name: path for name, path in models.items() if path.suffix == ".tflite"}
+        flatbuffers = {
+            name: path
+            for name, path in models.items()
+            if path.suffix == ".tflite" and name not in problems
+        }
         out.print(_ethos_table(flatbuffers, titles, ethos))
     if store:
         with disk_errors(store.directory):
             store.save_table("costs", table)
         out.tell(f"stored in {store.directory}; `tfaudit report` shows the costs")
+    for name, problem in problems.items():
+        err.tell(f"tfaudit: {models[name]}: got {problem.got}, expected {problem.expected}")
+    if problems:
+        raise typer.Exit(2)
 
 
 def _of_study(store: Store) -> dict[str, Path]:

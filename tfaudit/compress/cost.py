@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,17 @@ from tfaudit.compress.litert.latency import (
 )
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
-from tfaudit.errors import require, require_whole
+from tfaudit.errors import InputError, require, require_whole
 
 if TYPE_CHECKING:
     import keras
+
+
+UNCONVERTED = (
+    "TensorFlow Lite cannot convert the model, `tfaudit.quantize` says why: bytes are those of its weights in Keras, "
+    "and latency is unknown"
+)
+"""Note on a Keras model without a flatbuffer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,20 +41,23 @@ class Cost(Result):
 
     Attributes:
         counts: weights, zeros and floating-point operations.
-        bytes: size of the flatbuffer; for a Keras model, of its float32 conversion.
+        bytes: size of the flatbuffer; for a Keras model, of its float32 conversion, or of its weights as Keras stores
+            them if it cannot be converted, such as one that Keras has quantized.
         gzipped_bytes: size of the flatbuffer after gzip at level 6, as for a download, which zeros reduce.
         latency: table of `latencies` for batches of 1 and 32 images, on this machine.
+        converted: whether there is a flatbuffer; without one, no latency is known.
     """
 
     counts: Counts
     bytes: int
     gzipped_bytes: int
     latency: pd.DataFrame
+    converted: bool = True
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The notes of `counts`."""
-        return self.counts.notes
+        """What is not counted or measured, one sentence each."""
+        return self.counts.notes if self.converted else (*self.counts.notes, UNCONVERTED)
 
     def frame(self) -> pd.DataFrame:
         """Return one row.
@@ -94,7 +104,6 @@ def cost(
 
     Raises:
         InputError: the model, the images or a setting cannot be used.
-        ConversionError: the model cannot be converted.
 
     >>> import keras
     >>> inputs = keras.Input((8, 8, 1))
@@ -113,16 +122,18 @@ def measure_variants(
     repeats: int = REPEATS,
     images: Inputs | None = None,
     signature: str | None = None,
+    on_error: Callable[[str, InputError], object] | None = None,
 ) -> pd.DataFrame:
     """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
     Run it alone, after the population has been trained, since other work on the machine disturbs the timing. All
     flatbuffers are in memory together. Arguments and errors are those of `cost`, with `models` by name of the variant;
-    `repeats` is the number of rounds, and each round times every model once.
+    `repeats` is the number of rounds, and each round times every model once. `on_error` is called with the name of a
+    model that cannot be used and its error, and the model is left out; by default the error is raised.
 
     Returns:
-        A row per model: `variant`, the columns of `Cost.frame`, and `latency_1_ratio` and `latency_32_ratio`, the
-        median over rounds of the ratio to the first model.
+        A row per model: `variant`, the columns of `Cost.frame`, `latency_1_ratio` and `latency_32_ratio`, the median
+        over rounds of the ratio to the first model, NaN if that cannot run, and `notes`, a text.
 
     >>> import keras
     >>> models = {str(units): keras.Sequential([keras.Input((4,)), keras.layers.Dense(units)]) for units in (2, 8)}
@@ -132,10 +143,12 @@ def measure_variants(
     1       8          40     64
     """
     rows = []
-    for name, model_cost in _costs(models, repeats, threads, images, signature).items():
+    costs = _costs(models, repeats, threads, images, signature, on_error)
+    for name, model_cost in costs.items():
         ratios = model_cost.latency.set_index("batch")["ratio"].astype(float)
         extra = {f"latency_{batch}_ratio": ratios.get(batch, np.nan) for batch in BATCHES}
-        rows.append({"variant": name} | model_cost._row() | extra)
+        notes = {"notes": "; ".join(model_cost.notes)}
+        rows.append({"variant": name} | model_cost._row() | extra | notes)
     return pd.DataFrame(rows)
 
 
@@ -145,26 +158,61 @@ def _costs(
     threads: int,
     images: Inputs | None,
     signature: str | None,
+    on_error: Callable[[str, InputError], object] | None = None,
 ) -> dict[str, Cost]:
     require(len(models) > 0, "models", dict(models), "one model or more")
     require_whole("repeats", repeats, 0)
-    opened = {name: open_model(model, signature) for name, model in models.items()}
-    if not all(isinstance(model, bytes) for model in opened.values()):
-        from tfaudit.compress.keras_model import require_tensorflow
-
-        require_tensorflow()
-    contents = {name: as_flatbuffer(model, images) for name, model in opened.items()}
+    require_whole("threads", threads, 1)
+    sizes = {}
+    for name, model in models.items():
+        try:
+            sizes[name] = _sized(model, images, signature)
+        except InputError as error:
+            if on_error is None:
+                raise
+            on_error(name, error)
+    contents = {name: size.content for name, size in sizes.items() if size.content is not None}
     times = pd.DataFrame(columns=list(COLUMNS))
-    if repeats:
+    if repeats and contents:
         times = latencies(
             contents, batches=BATCHES, repeats=repeats, threads=threads, images=images
         )
+        if next(iter(sizes)) not in contents:
+            times["ratio"] = np.nan
     return {
         name: Cost(
-            counts(opened[name]),
-            len(content),
-            len(gzip.compress(content, 6, mtime=0)),
+            size.counts,
+            len(size.stored),
+            len(gzip.compress(size.stored, 6, mtime=0)),
             times[times["model"] == name].reset_index(drop=True),
+            size.content is not None,
         )
-        for name, content in contents.items()
+        for name, size in sizes.items()
     }
+
+
+class _Sized(NamedTuple):
+    """What of a model needs no clock: its counts, the bytes in which it is stored, and its flatbuffer, if any."""
+
+    counts: Counts
+    stored: bytes
+    content: bytes | None
+
+
+def _sized(model: Any, images: Inputs | None, signature: str | None) -> _Sized:
+    opened = open_model(model, signature)
+    if isinstance(opened, bytes):
+        return _Sized(counts(opened), opened, opened)
+    from tfaudit.compress.keras_model import require_tensorflow
+
+    require_tensorflow()
+    import keras
+
+    from tfaudit.compress.litert.quantize import ConversionError
+
+    try:
+        content = as_flatbuffer(opened, images)
+        return _Sized(counts(opened), content, content)
+    except ConversionError:
+        arrays = map(keras.ops.convert_to_numpy, opened.weights)
+        return _Sized(counts(opened), b"".join(array.tobytes() for array in arrays), None)

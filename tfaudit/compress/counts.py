@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.model_files import open_model
+from tfaudit.errors import listed
 
 if TYPE_CHECKING:
     import keras
@@ -23,10 +24,12 @@ class Counts:
             its kernels, and zero biases are dropped.
         prunable: number of weights in kernels.
         zeros: number of zeros among the prunable weights; in an integer kernel, also those due to rounding.
-        flops: operations for one image, 2 per multiply-accumulate of a convolution or matrix product; NaN if unknown.
+        flops: operations for one image, 2 per multiply-accumulate of a convolution or matrix product; NaN if some of
+            them cannot be counted, such as those of a recurrent layer's loop.
         effective_flops: operations whose kernel weight is not zero, as on hardware that skips zeros. LiteRT on a CPU
             does not skip them.
-        notes: operations that are not counted, one sentence each.
+        notes: what is not counted, one sentence each.
+        counted_flops: operations that could be counted: `flops`, or a lower bound of them.
     """
 
     parameters: int
@@ -35,6 +38,7 @@ class Counts:
     flops: float
     effective_flops: float
     notes: tuple[str, ...] = ()
+    counted_flops: int = 0
 
     @property
     def sparsity(self) -> float:
@@ -54,6 +58,9 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     in its traced graph (LeNet: 0.02 s), for a flatbuffer in its list of operators. Elementwise operations, such as
     biases, activations and pooling, are not counted, as is common.
 
+    Weights that Keras or LiteRT packs, such as two of int4 in a byte, are counted one by one; scales and zero points of
+    quantization are no weights.
+
     The model is any that `cost` takes; an open side of its input counts as 64 pixels. Others raise an `InputError`.
 
     >>> import keras
@@ -67,16 +74,16 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     import keras
 
     from tfaudit.compress.keras_operations import keras_operations
+    from tfaudit.compress.keras_weights import keras_weights
     from tfaudit.compress.operations import Operations
-    from tfaudit.compress.pruning.sparsity import sparsity
 
-    rows = sparsity(opened).set_index("kernel").to_dict("index")
-    prunable = rows["total: kernels"]
-    parameters = rows["total: model"]["parameters"]
+    weights = keras_weights(opened)
     operations = Operations((), ("all operations, which are counted with Keras on TensorFlow",))
     if keras.backend.backend() == "tensorflow":
         operations = keras_operations(opened)
-    return _counted(operations, parameters, prunable["parameters"], prunable["zeros"])
+    packed = f"zeros are not counted in {listed(weights.packed)}: packed integers"
+    notes = (packed,) if weights.packed else ()
+    return _counted(operations, weights.parameters, weights.prunable, weights.zeros, notes)
 
 
 def _of_flatbuffer(content: bytes) -> Counts:
@@ -98,8 +105,10 @@ def _counted(
     flops: float = operations.flops
     effective_flops: float = operations.effective_flops
     if operations.uncounted:
-        left_out = ", ".join(operations.uncounted)
-        notes = (f"FLOPs are a lower bound: they leave out {left_out}", *notes)
-        if not operations.counted:
-            flops = effective_flops = float("nan")
-    return Counts(parameters, prunable, zeros, flops, effective_flops, notes)
+        flops = effective_flops = float("nan")
+        left_out = listed(operations.uncounted)
+        bound = f"a lower bound of {operations.flops:,} leaves out {left_out}"
+        notes = (f"FLOPs are unknown: {bound}", *notes)
+    return Counts(
+        parameters, prunable, zeros, flops, effective_flops, notes, counted_flops=operations.flops
+    )

@@ -86,7 +86,7 @@ class Rehearsal:
             name = study.dataset
             mock = name if is_available(name) else f"{MOCK_PREFIX}{name}"
             train, _ = load_splits(dataclasses.replace(study, dataset=mock))
-            operations = 3 * counts(build_member(study, train, 0)).summary()["flops"]
+            operations = 3 * counts(build_member(study, train, 0)).counted_flops
             if operations > 0 and plan.batch_size * operations > MOST_OPERATIONS:
                 batch = 2 ** int(math.log2(max(MOST_OPERATIONS / operations, 1)))
         plans = [p for p in (plan, study.retraining) if isinstance(p, Training)]

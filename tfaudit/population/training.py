@@ -224,7 +224,7 @@ class Trainer(TrainerInOneModel):
             return None
         if keras.backend.backend() != "tensorflow" or training.strategy or self.steps < LEAST_STEPS:
             return 1
-        operations = 3 * training.batch_size * counts(self.model).summary()["flops"]
+        operations = 3 * training.batch_size * counts(self.model).counted_flops
         if not operations > 0:  # unknown
             return 1
         most = min(MOST_TOGETHER, int(OPERATIONS_TOGETHER / operations))

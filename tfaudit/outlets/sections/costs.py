@@ -12,6 +12,8 @@ OPERATIONS = ("parameters", "zeros", "flops", "effective_flops")
 BYTES = ("bytes", "gzipped_bytes")
 LATENCIES = ("latency_1_ms", "latency_1_ratio", "latency_32_ms")
 
+UNKNOWN = "Operations are unknown where a part of them, such as the loop of a recurrent layer, cannot be counted."
+
 
 def costs_section(study_audit: StudyAudit) -> Section | None:
     """Return means over the members, and latency if `tfaudit cost` measured it; None if nothing was counted.
@@ -30,8 +32,9 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         counted = [name for name in OPERATIONS if name in measured]
         latencies = [str(name) for name in measured if str(name).startswith("latency")]
         table = table.fillna(measured[counted]).assign(**measured[latencies])
-        missing = listed([column(name).heading for name in OPERATIONS if table[name].isna().all()])
-    elif table["flops"].isna().all():
+        unknown = [name for name in OPERATIONS if table[name].isna().all() and name not in measured]
+        missing = listed([column(name).heading for name in unknown])
+    elif table["parameters"].isna().all():
         return None
     table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
     timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
@@ -49,6 +52,11 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         notes.append(f"Latency was not measured; “{again}” measures it.")
     if missing:
         notes.append(f"The file of costs has no {missing}; “{again}” writes it again.")
+    elif table["flops"].isna().any():
+        notes.append(UNKNOWN)
+    if measured is not None and "notes" in measured:
+        told = zip(table["title"], measured["notes"], strict=True)
+        notes += [f"{title}: {note}." for title, note in told if isinstance(note, str) and note]
     return Section(
         "costs",
         "Size and speed",
@@ -74,9 +82,9 @@ def _measured(study_audit: StudyAudit, variants: list[str]) -> pd.DataFrame | No
     table = store.table("costs")
     if table is None:
         return None
-    figures = table.drop(columns="variant", errors="ignore")
+    figures = table.drop(columns=["variant", "notes"], errors="ignore")
     known = "variant" in table and table["variant"].is_unique
     if not known or len(figures.columns) > len(figures.select_dtypes("number").columns):
         got = f"a file that is no table of costs, {store.directory / 'costs.parquet'}"
         raise InputError("costs", got, f"the table that `tfaudit cost {store.directory}` writes")
-    return figures.set_axis(table["variant"]).reindex(variants).reset_index(drop=True)
+    return table.set_index("variant").reindex(variants).reset_index(drop=True)
