@@ -38,10 +38,10 @@ def keras_weights(model: keras.Model) -> KerasWeights:
     Raises:
         InputError: the model is not a Keras 3 model, or has no variables yet.
 
-    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="only")])
-    >>> model.quantize("int4")
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="only")], name="net")
+    >>> model.layers[0].quantize("int4")
     >>> keras_weights(model)
-    KerasWeights(parameters=15, prunable=12, zeros=0, packed=('only/kernel',))
+    KerasWeights(parameters=15, prunable=12, zeros=0, packed=('net/only/kernel',))
     """
     kernels = find_kernels(model)
     layers = owners(model, kernels)
