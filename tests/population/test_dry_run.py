@@ -137,7 +137,7 @@ def test_a_training_function_is_not_estimated(tmp_path):
     [
         ("study = 3", [], "recipe: got .* without a study"),
         ("import no_such_module", [], "recipe: got .*no_such_module"),
-        ("", ["--step-seconds", "0"], "step_seconds: got 0.0, expected a number above 0"),
+        ("", ["--step-seconds", "0"], "--step-seconds: got 0.0, expected a number above 0"),
     ],
 )
 def test_errors_are_one_line(tmp_path, text, options, message):

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -209,7 +210,8 @@ def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(
     cluster, tmp_path, monkeypatch
 ):
     """The driver has it: a streaming set, of which nodes are sent nothing."""
-    streams = dataclasses.replace(load_dataset("mock:kmnist", "train"), inputs=None)
+    stream = SimpleNamespace(example_bytes=784)
+    streams = dataclasses.replace(load_dataset("mock:kmnist", "train"), inputs=None, stream=stream)
     monkeypatch.setattr(
         run_module, "load_splits", lambda study: (streams, load_dataset("mock:kmnist", "test"))
     )

@@ -38,6 +38,7 @@ def test_functions_of_files_and_packages_become_references(tmp_path):
 def test_a_relative_path_does_not_depend_on_the_folder_later(tmp_path, monkeypatch):
     write_own(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "own", raising=False)  # of another test
     assert as_reference("model", "own.py:build", "") == f"{tmp_path}/own.py:build"
     assert import_reference("model", "own:build").__module__ == "own"
     assert sys.path[-1] == str(tmp_path)
