@@ -53,8 +53,8 @@ def read_batches(data: Any, argument: str, most: int | None = None) -> Iterator[
     if count is None:
         return _to_the_end(data, argument)
     if count >= sys.maxsize:  # so long is a repeated data set of Grain
-        kind = "tf.data.Dataset" if hasattr(data, "element_spec") else type(data).__name__
-        raise InputError(argument, f"an endless {kind}", "one with a length, without repeat()")
+        expected = "one with a length, without repeat()"
+        raise InputError(argument, f"an endless {_kind(data)}", expected)
     numbers = range(int(count))
     return map(data.__getitem__, numbers) if indexed else itertools.islice(data, len(numbers))
 
@@ -81,6 +81,10 @@ def batch_count(data: Any) -> float | None:
         return None
 
 
+def _kind(data: Any) -> str:
+    return "tf.data.Dataset" if hasattr(data, "element_spec") else type(data).__name__
+
+
 def _to_the_end(data: Any, argument: str) -> Iterator[Any]:
     """Yield batches of unknown number; raise an `InputError` once they have all come again."""
     seen: list[int] = []
@@ -95,7 +99,7 @@ def _to_the_end(data: Any, argument: str) -> Iterator[Any]:
         overlaps.append(overlap)
         period = len(seen) - overlap
         if overlap >= max(period, REPEATED):
-            got = f"a {type(data).__name__} that starts again after {period} batches"
+            got = f"a {_kind(data)} that starts again after {period} batches"
             raise InputError(argument, got, "batches that end, or have a length")
         yield batch
 
