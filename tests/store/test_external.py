@@ -212,6 +212,16 @@ def test_bad_input_leaves_nothing_behind(tmp_path, baseline, changes, message):
     assert not (tmp_path / "s").exists()
 
 
+def test_folders_of_no_study_are_never_removed(tmp_path, baseline):
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/mine.txt").write_text("mine")
+    with pytest.raises(
+        InputError, match="which holds examples and no study, expected a new directory"
+    ):
+        import_predictions(tmp_path, baseline, {"int8": baseline}, name="s")
+    assert [path.name for path in tmp_path.rglob("*")] == ["examples", "mine.txt"]
+
+
 def test_a_directory_that_cannot_be_used(tmp_path, baseline):
     (tmp_path / "taken").touch()
     assert_refused(

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from tfaudit.cli.console import app, err, out
+from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import option
 from tfaudit.errors import InputError, require
 
@@ -138,10 +139,11 @@ def _ethos_table(files: Mapping[str, Path], titles: Mapping[str, str], accelerat
         "cycles": Column("cycles", ",.0f"),
         "ms": Column("ms", ",.3g"),
     }
-    rows = [
-        (titles[name], ethos_cost(file, accelerator=accelerator).summary())
-        for name, file in files.items()
-    ]
+    with renamed(accelerator="ethos"):
+        rows = [
+            (titles[name], ethos_cost(file, accelerator=accelerator).summary())
+            for name, file in files.items()
+        ]
     return _table(accelerator, columns, rows)
 
 

@@ -17,6 +17,9 @@ from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.variants import ImportedPredictions, Variant
 
+_REPLACED = ("members", "predictions", "examples")
+"""Folders of a study that its next import replaces."""
+
 _FACTS = ("sparsity", "bytes", "gzipped_bytes")
 
 
@@ -98,14 +101,23 @@ def import_predictions(
         for variant, population in populations.items()
     }
     versions = {"tfaudit": importlib.metadata.version("tfaudit")}
+    _require_no_other_folders(Path(directory))
     with lock(directory):
         store = Store.create(directory, study, versions, imported)
-        for folder in ("members", "predictions", "examples"):
+        for folder in _REPLACED:
             shutil.rmtree(store.directory / folder, ignore_errors=True)  # of the replaced study
         store.write("examples/test.parquet", examples)
         for variant, population in populations.items():
             _write(store, variant, population, numbers, facts)
     return store
+
+
+def _require_no_other_folders(directory: Path) -> None:
+    """Raise an `InputError` if folders that a study's directory replaces are there and belong to no study."""
+    others = [name for name in _REPLACED if (directory / name).exists()]
+    if others and not (directory / "study.json").exists():
+        got = f"{directory}, which holds {others[0]} and no study"
+        raise InputError("directory", got, "a new directory, or that of a study")
 
 
 def _example_bytes(
