@@ -120,12 +120,12 @@ def test_benchmarks_of_some_classes_are_tested_in_both_ways():
 
 
 def test_a_member_that_does_not_fit_is_extrapolated_with_smaller_parts(tmp_path, monkeypatch):
-    study = STUDY.with_training(batch_size=20_000_000)
+    study = STUDY.with_training(batch_size=2_000_000)
     one = Rehearsal(study, ONE)
-    monkeypatch.setenv(MEMORY_VARIABLE, "2e10")
+    monkeypatch.setenv(MEMORY_VARIABLE, "8e9")
     rows = one.extrapolated(tmp_path / "s", None)
-    assert rows["refused"].startswith("batch_size: got 20000000 examples, which need ")
-    assert 1000 < int(rows["memory"].split()[3]) < 20_000_000
+    assert rows["refused"].startswith("batch_size: got 2000000 examples, which need ")
+    assert 1000 < int(rows["memory"].split()[3]) < 2_000_000
 
 
 @pytest.mark.slow
