@@ -58,7 +58,7 @@ class ExcessGap(Remedy):
         InputError: a setting, the baseline or the validation data cannot be used; in `fit`: the inputs lack a column,
             or the training step computes its loss elsewhere.
 
-    >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> images, labels = np.zeros((4, 4), "float32"), np.array([0, 0, 1, 1])  # which no model tells apart
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     >>> gap = ExcessGap(labels, validation=(images, labels), epsilon=0.02, every=1)
