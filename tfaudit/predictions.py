@@ -100,12 +100,8 @@ class Predictions:
         hashed = (member.contents for member in stacked if member.contents is not None)
         self.contents: np.ndarray | None = next(hashed, None)
         self.ties = Ties.none() if ties is None else ties
-        for argument, names in {
-            "class_names": class_names,
-            "members": members,
-            "parents": parents,
-        }.items():
-            require_type("a list of names", Iterable, type(None), **{argument: names})
+        lists = {"class_names": class_names, "members": members, "parents": parents}
+        require_type("a list of names", Iterable, type(None), **lists)
         given_names = None if class_names is None else [*map(str, class_names)]
         labels = class_numbers(without_one_hot(np.asarray(labels)), given_names, "labels")
         self.labels = _classes(labels, "labels", 1, np.intp)
@@ -118,10 +114,7 @@ class Predictions:
         known = map(str, range(1 + largest)) if given_names is None else given_names
         self.class_names = clean_names(known, "class_names")
         _check_numbers(self.labels, best, len(self.class_names))
-        self._read = probabilities if callable(probabilities) else None
-        self._probabilities = None
-        if probabilities is not None and not callable(probabilities):
-            self._probabilities = _probabilities(probabilities, self.ranked.shape)
+        self._read, self._probabilities = _read_or_known(probabilities, self.ranked.shape)
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         self.example_ids = _distinct_ids(ids, count)
         self.clusters_are_copies = clusters is None and self.contents is not None
@@ -131,10 +124,7 @@ class Predictions:
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         self.parents = None if parents is None else tuple(parents)
         self.read_as = tuple(read_as)
-        for argument, names in (("members", self.members), ("parents", self.parents)):
-            if names is not None and len(names) != len(self.ranked):
-                expected = f"{len(self.ranked)}, one per member"
-                raise InputError(argument, f"{len(names)} names", expected)
+        _require_one_each(len(self.ranked), members=self.members, parents=self.parents)
         self._forget()
 
     def _forget(self) -> None:
@@ -428,6 +418,24 @@ def _ranked_members(ranked: object) -> list[RankedClasses]:
     given = ranked if isinstance(ranked, list) else [ranked]
     members = [member for member in given if isinstance(member, RankedClasses)]
     return members if len(members) == len(given) else []
+
+
+def _read_or_known(
+    probabilities: ArrayLike | Callable[[int], np.ndarray] | None, shape: tuple[int, ...]
+) -> tuple[Callable[[int], np.ndarray] | None, np.ndarray | None]:
+    """Return the function that reads probabilities, or the checked array of them; None for what is not given."""
+    if probabilities is None:
+        return None, None
+    if callable(probabilities):
+        return probabilities, None
+    return None, _probabilities(probabilities, shape)
+
+
+def _require_one_each(count: int, **lists: Sequence[object] | None) -> None:
+    """Raise an `InputError` for a list of names that does not hold one for each of `count` members."""
+    for argument, names in lists.items():
+        if names is not None and len(names) != count:
+            raise InputError(argument, f"{len(names)} names", f"{count}, one per member")
 
 
 def _distinct_ids(ids: np.ndarray, count: int) -> np.ndarray:

@@ -147,13 +147,13 @@ def audit(
     source = files.source(files.labels, classes, scores_are)
     reference, populations = read_files(source, baseline, compressed, verbose=files.verbose)
     columns = read_groups(groups, source) if groups else None
-    single = all(population.num_members == 1 for population in (reference, *populations.values()))
+    everyone = (reference, *populations.values())
+    single = all(population.num_members == 1 for population in everyone)
     if single or not directory:
         _show_verdicts(reference, populations, limits, alpha, paired=files.paired or None)
-        if single:
-            _show_pairs(reference, populations, alpha)
-        else:
-            _show_summary(reference, populations, alpha, permutations, paired=files.paired)
+        _show_changes(
+            reference, populations, alpha, permutations, single=single, paired=files.paired
+        )
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.external import import_predictions
@@ -166,9 +166,7 @@ def audit(
             dataset=files.labels.name,
             paired=populations if files.paired else (),
             groups=columns,
-            remarks=[
-                f"Columns of {line}." for line in lines_read_as((reference, *populations.values()))
-            ],
+            remarks=_remarks(everyone),
         )
         study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
         show(study_audit, limits, table=not single)
@@ -201,6 +199,22 @@ def _show_verdicts(
         for key, population in populations.items()
     }
     out.print(first_screen(study_verdict(measured, limits=limits)))
+
+
+def _show_changes(
+    reference: Predictions,
+    populations: Mapping[str, Predictions],
+    alpha: float,
+    permutations: int,
+    *,
+    single: bool,
+    paired: bool,
+) -> None:
+    """Print what changes, image by image for single models."""
+    if single:
+        _show_pairs(reference, populations, alpha)
+    else:
+        _show_summary(reference, populations, alpha, permutations, paired=paired)
 
 
 def _show_pairs(
@@ -260,6 +274,11 @@ def read_files(
         for line in lines_read_as(populations.values()):
             err.tell(line)
     return populations.pop(""), populations
+
+
+def _remarks(populations: Iterable[Predictions]) -> list[str]:
+    """Return what the columns of all files are read as, as remarks of a study."""
+    return [f"Columns of {line}." for line in lines_read_as(populations)]
 
 
 def lines_read_as(populations: Iterable[Predictions]) -> list[str]:

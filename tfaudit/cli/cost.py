@@ -47,14 +47,9 @@ def cost(
     from tfaudit.compress.cost import measure_variants
     from tfaudit.runtime.captured_output import captured_output
     from tfaudit.store.files import disk_errors
-    from tfaudit.store.store import open_store
-    from tfaudit.study.model_source import is_saved_model
 
-    is_study = len(targets) == 1 and targets[0].is_dir() and not is_saved_model(targets[0])
-    store = open_store(targets[0]) if is_study else None
-    stems = [path.stem for path in targets]
-    files = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in targets}
-    models = _of_study(store) if store else files
+    store = _study(targets)
+    models = _of_study(store) if store else _by_name(targets)
     problems: dict[str, InputError] = {}
     with captured_output():
         table = measure_variants(
@@ -64,19 +59,11 @@ def cost(
             signature=signature,
             on_error=None if store else problems.__setitem__,
         )
-    titles = store.study.titles if store else {name: name for name in files}
-    if len(table):
-        out.print(_cost_table(table, titles))
-    for row in table.to_dict("records"):
-        if row["notes"]:
-            out.print(f"{titles[row['variant']]}: {row['notes']}")
+    titles = store.study.titles if store else {name: name for name in models}
+    _print_costs(table, titles)
     if ethos is not None:
-        flatbuffers = {
-            name: path
-            for name, path in models.items()
-            if path.suffix == ".tflite" and name not in problems
-        }
-        out.print(_ethos_table(flatbuffers, titles, ethos))
+        usable = {name: path for name, path in models.items() if name not in problems}
+        out.print(_ethos_table(usable, titles, ethos))
     if store:
         with disk_errors(store.directory):
             store.save_table("costs", table)
@@ -85,6 +72,30 @@ def cost(
         err.tell(f"tfaudit: {models[name]}: got {problem.got}, expected {problem.expected}")
     if problems:
         raise typer.Exit(2)
+
+
+def _study(targets: Sequence[Path]) -> Store | None:
+    """Open the study that the targets name; None if they are files of models."""
+    from tfaudit.store.store import open_store
+    from tfaudit.study.model_source import is_saved_model
+
+    is_study = len(targets) == 1 and targets[0].is_dir() and not is_saved_model(targets[0])
+    return open_store(targets[0]) if is_study else None
+
+
+def _by_name(files: Sequence[Path]) -> dict[str, Path]:
+    """Return files by their stem, or by their path if several have the same stem."""
+    stems = [path.stem for path in files]
+    return {path.stem if stems.count(path.stem) == 1 else str(path): path for path in files}
+
+
+def _print_costs(costs: pd.DataFrame, titles: Mapping[str, str]) -> None:
+    """Print the costs of every model, then the notes on them."""
+    if len(costs):
+        out.print(_cost_table(costs, titles))
+    for row in costs.to_dict("records"):
+        if row["notes"]:
+            out.print(f"{titles[row['variant']]}: {row['notes']}")
 
 
 def _of_study(store: Store) -> dict[str, Path]:
@@ -125,11 +136,12 @@ def _cost_table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
     return _table("model", columns, rows)
 
 
-def _ethos_table(files: Mapping[str, Path], titles: Mapping[str, str], accelerator: str) -> Table:
+def _ethos_table(models: Mapping[str, Path], titles: Mapping[str, str], accelerator: str) -> Table:
     """Return what TensorFlow Lite files need on an Arm Ethos-U; Keras models have no such figures."""
     from tfaudit.compress.litert.ethos import ethos_cost
     from tfaudit.outlets.columns import Column
 
+    files = {name: path for name, path in models.items() if path.suffix == ".tflite"}
     require(len(files) > 0, "ethos", "no .tflite file", "one or more")
     columns = {
         "sram_kb": Column("SRAM\nKiB", ",.2f"),

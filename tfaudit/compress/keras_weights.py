@@ -49,13 +49,7 @@ def keras_weights(model: keras.Model) -> KerasWeights:
         id(kernel): effective_values(kernel, layers[name]) for name, kernel in kernels.items()
     }
     quantized = [layer for layer in layers_in(model) if _is_quantized(layer)]
-    own = {
-        id(variable)
-        for layer in quantized
-        for variable in layer.weights
-        if not variable.name.startswith("lora_")
-    }
-    plain = [variable for variable in model.weights if id(variable) not in own]
+    plain = _outside(quantized, model)
     parameters = sum(int(np.prod(variable.shape)) for variable in plain)
     found = [effective[id(variable)] for variable in plain if id(variable) in effective]
     packed = []
@@ -72,6 +66,17 @@ def keras_weights(model: keras.Model) -> KerasWeights:
         sum(int((values == 0).sum()) for values in found),
         tuple(name for name, _ in packed),
     )
+
+
+def _outside(quantized: list[Any], model: keras.Model) -> list[keras.Variable]:
+    """Return the variables of a model that Keras has not quantized: those of other layers, and what LoRA adds."""
+    own = {
+        id(variable)
+        for layer in quantized
+        for variable in layer.weights
+        if not variable.name.startswith("lora_")
+    }
+    return [variable for variable in model.weights if id(variable) not in own]
 
 
 def _is_quantized(layer: Any) -> bool:

@@ -100,11 +100,9 @@ def score_columns(
     if len(columns) == 1:
         return _one_score(table, columns[0], known, stated=stated)
     numbered = _numbered_schemes(columns)
-    likely = [scheme for scheme in numbered if stated or scheme.is_of_scores]
-    if len(likely) > 1:
-        likely = [scheme for scheme in likely if not scheme.names_classes(table)] or likely
-    if likely:
-        return _by_number(table, columns, _only_scheme(table, likely), known, stated=stated)
+    if likely := [scheme for scheme in numbered if stated or scheme.is_of_scores]:
+        scheme = _only_scheme(table, _without_ranks(table, likely))
+        return _by_number(table, columns, scheme, known, stated=stated)
     if known.names or stated:
         return ScoreColumns({name: name for name in columns})  # an error names other classes
     all_numbered = len(numbered) == 1 and len(numbered[0].columns) == len(columns)
@@ -182,6 +180,11 @@ def _numbered_schemes(columns: Sequence[str]) -> list[_Scheme]:
         for ends, by_number in by_ends.items()
         if len(by_number) > 1
     ]
+
+
+def _without_ranks(table: TableFile, schemes: Sequence[_Scheme]) -> Sequence[_Scheme]:
+    """Return the schemes but those of the best classes of an example; all if there are no others."""
+    return [scheme for scheme in schemes if not scheme.names_classes(table)] or schemes
 
 
 def _only_scheme(table: TableFile, schemes: Sequence[_Scheme]) -> _Scheme:

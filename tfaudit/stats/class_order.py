@@ -53,7 +53,9 @@ def fitting_order(
     votes = _votes(labels, predicted, classes, clusters)
     most: np.ndarray = votes.max(axis=1).toarray()
     misled = np.flatnonzero(most > votes.diagonal())
-    rows = np.union1d(misled, votes.argmax(axis=1)[misled])
+    if not len(misled):
+        return None
+    rows = np.union1d(misled, votes[misled].argmax(axis=1))
     if not 1 < len(rows) <= MOST_CLASSES:
         return None
     table = votes[:, rows].toarray()

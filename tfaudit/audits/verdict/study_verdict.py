@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -258,14 +258,7 @@ def study_verdict(
         key: judge(of_key, limits, file_bytes[key]).with_missing(missing.get(key, ()))
         for key, of_key in known.items()
     }
-    doubts = tuple(
-        dict.fromkeys(
-            doubt
-            for verdict in verdicts.values()
-            for doubt in verdict.doubts
-            if doubt.name != OUTPUTS  # which is about one variant
-        )
-    )
+    doubts = _doubts_about_all(verdicts.values())
     verdicts = {key: verdict.with_doubts(doubts) for key, verdict in verdicts.items()}
     alpha = min((of_key.alpha for of_key in known.values()), default=0.05)
     lost = _lost(known, alpha)
@@ -294,11 +287,7 @@ def study_verdict(
         headline=" ".join(map(str, doubts))
         if doubts
         else _headline(variants, best, table, among, _IN_WORDS[sizes]),
-        collapsed={
-            variant.key: sentence
-            for variant in variants
-            if not variant.doubts and (sentence := variant.collapse_in_words())
-        },
+        collapsed=_collapsed(variants),
         best=None if best is None else variants[best].key,
         alone=tuple(variants[row].key for row in alone),
         limits=limits,
@@ -311,6 +300,20 @@ def study_verdict(
         ),
         sizes=sizes,
     )
+
+
+def _collapsed(variants: Sequence[_Variant]) -> dict[str, str]:
+    """Return a sentence for each variant that has lost classes, by key; a doubt comes before it."""
+    sentences = {
+        variant.key: variant.collapse_in_words() for variant in variants if not variant.doubts
+    }
+    return {key: sentence for key, sentence in sentences.items() if sentence}
+
+
+def _doubts_about_all(verdicts: Iterable[Verdict]) -> tuple[Doubt, ...]:
+    """Return each doubt once, but those about the outputs of one variant."""
+    doubts = (doubt for verdict in verdicts for doubt in verdict.doubts)
+    return tuple(dict.fromkeys(doubt for doubt in doubts if doubt.name != OUTPUTS))
 
 
 def _known_sizes(facts: pd.DataFrame) -> str:

@@ -98,10 +98,7 @@ class Flatbuffer:
         self._details = self._named("inputs", details)
         outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
-        if len(outputs) > 1 and output is not None and output not in outputs:
-            raise no_such_output("a flatbuffer", output, self.outputs)
-        only = next(iter(outputs.values())) if len(outputs) == 1 else None
-        self._output = only or outputs.get(str(output))
+        self._output = _chosen(outputs, output)
         shapes = [detail["shape"] for detail in self._details.values()]
         if not shapes or not outputs or not all(len(shape) and np.all(shape) for shape in shapes):
             raise InputError(
@@ -316,6 +313,15 @@ class Flatbuffer:
 
 class CannotRunError(InputError):
     """LiteRT cannot run a flatbuffer on a batch of this size."""
+
+
+def _chosen(outputs: Mapping[str, dict[str, Any]], name: str | None) -> dict[str, Any] | None:
+    """Return the only output, or the one of this name; None if there are several and none is named."""
+    if len(outputs) == 1:
+        return next(iter(outputs.values()))
+    if name is not None and name not in outputs:
+        raise no_such_output("a flatbuffer", name, outputs)
+    return outputs.get(str(name))
 
 
 def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:

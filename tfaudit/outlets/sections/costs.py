@@ -27,15 +27,12 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         for key, title in data.titles.items()
     )
     measured = _measured(study_audit, list(table["variant"]))
-    missing = ""
+    if measured is None and table["parameters"].isna().all():
+        return None
     if measured is not None:
         counted = [name for name in OPERATIONS if name in measured]
         latencies = [str(name) for name in measured if str(name).startswith("latency")]
         table = table.fillna(measured[counted]).assign(**measured[latencies])
-        unknown = [name for name in OPERATIONS if table[name].isna().all() and name not in measured]
-        missing = listed([column(name).heading for name in unknown])
-    elif table["parameters"].isna().all():
-        return None
     table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
     timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
     figures = _figures(table) if timed and can_draw() else ()
@@ -47,16 +44,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         *(name for name in LATENCIES if timed and name in table),
     )
     again = f"tfaudit cost {data.store.directory.name}"
-    notes = []
-    if not timed:
-        notes.append(f"Latency was not measured; “{again}” measures it.")
-    if missing:
-        notes.append(f"The file of costs has no {missing}; “{again}” writes it again.")
-    elif table["flops"].isna().any():
-        notes.append(UNKNOWN)
-    if measured is not None and "notes" in measured:
-        told = zip(table["title"], measured["notes"], strict=True)
-        notes += [f"{title}: {note}." for title, note in told if isinstance(note, str) and note]
+    notes = () if timed else (f"Latency was not measured; “{again}” measures it.",)
     return Section(
         "costs",
         "Size and speed",
@@ -64,9 +52,29 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         "[F] A",
         figures,
         (ReportTable.of("Every variant", table, names, "costs"),),
-        tuple(notes),
+        (*notes, *_notes_on_operations(table, measured, again), *_notes_on_models(table, measured)),
         method="Weights, operations, bytes and, if measured, latency of TensorFlow Lite on this machine.",
     )
+
+
+def _notes_on_operations(
+    table: pd.DataFrame, measured: pd.DataFrame | None, again: str
+) -> list[str]:
+    """Return a note if the measured costs lack a column, or if operations are unknown."""
+    known = OPERATIONS if measured is None else measured
+    unknown = [name for name in OPERATIONS if table[name].isna().all() and name not in known]
+    if unknown:
+        missing = listed([column(name).heading for name in unknown])
+        return [f"The file of costs has no {missing}; “{again}” writes it again."]
+    return [UNKNOWN] if table["flops"].isna().any() else []
+
+
+def _notes_on_models(table: pd.DataFrame, measured: pd.DataFrame | None) -> list[str]:
+    """Return the notes that `tfaudit cost` took on the models."""
+    if measured is None or "notes" not in measured:
+        return []
+    told = zip(table["title"], measured["notes"], strict=True)
+    return [f"{title}: {note}." for title, note in told if isinstance(note, str) and note]
 
 
 def _figures(table: pd.DataFrame) -> tuple[Figure, ...]:
