@@ -43,7 +43,7 @@ def harmed():
 
 @pytest.mark.slow
 def test_uncorrected_welch_flags_five_percent(null):
-    """Of 7,500 true nulls: a standard error of 0.25 points."""
+    """The share of 7,500 true nulls has a standard error of 0.25 points."""
     assert np.mean([(impact.published.p <= 0.05) for impact in null]) == pytest.approx(
         0.05, abs=0.008
     )

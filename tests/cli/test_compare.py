@@ -304,7 +304,7 @@ def test_text_models_of_several_inputs_and_outputs(run, place, refused):
 
 
 def test_outputs_and_inputs_of_other_names_and_orders(place):
-    """A tuple of the data has the order of the baseline's inputs; the file's are sorted, its outputs named anew."""
+    """Data are a tuple in the order of the baseline's inputs; the converter sorts inputs and renames outputs."""
     sources = {name: keras.Input((4,), name=name) for name in ("query", "doc")}
     ends = [keras.layers.Dense(n)(keras.layers.Concatenate()([*sources.values()])) for n in (2, 3)]
     model = keras.Model([*sources.values()], dict(zip(("kind", "mood"), ends, strict=True)))

@@ -1,4 +1,4 @@
-"""Fingerprints: every change of the data is named, and rounding of floats is none."""
+"""Fingerprints name every change of the data; rounding of floats does not count as a change."""
 
 import json
 

@@ -8,13 +8,13 @@ from tfaudit.datasets.representative import representative_positions
 CLASSES = np.repeat(np.arange(10), [500, 20, *[100] * 6, 377, 3])
 
 
-@pytest.mark.parametrize("order", ["sorted", "reversed", "in turn", "shuffled"])
+@pytest.mark.parametrize("order", ["sorted", "reversed", "interleaved", "shuffled"])
 def test_every_class_is_drawn_as_often_as_any_other(rng, order):
     ranks = np.concatenate([np.arange(n) for n in np.bincount(CLASSES)])
     positions = {
         "sorted": np.arange(len(CLASSES)),
         "reversed": np.arange(len(CLASSES))[::-1],
-        "in turn": np.lexsort((CLASSES, ranks)),
+        "interleaved": np.lexsort((CLASSES, ranks)),
         "shuffled": rng.permutation(len(CLASSES)),
     }
     labels = CLASSES[positions[order]]

@@ -1,4 +1,4 @@
-"""Exact copies among examples: each says nothing new, but counts as one more independent example."""
+"""Hashes of examples, and the exact copies that they show within a data set and between its splits."""
 
 import hashlib
 from collections import Counter

@@ -58,10 +58,15 @@ def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     Raises:
         OSError: the file cannot be written (no space, no permission); no part of it remains.
     """
-    if within is not None and not within.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
+    require_there(within)
     _make_folder(path.parent)
     replace_file(path, content)
+
+
+def require_there(folder: Path | None) -> None:
+    """Raise `FileNotFoundError` if the folder above a file to write was moved or deleted; None is never refused."""
+    if folder is not None and not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(folder))
 
 
 def replace_file(path: Path, content: bytes, like: os.stat_result | None = None) -> None:

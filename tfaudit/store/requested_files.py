@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tfaudit.errors import InputError
 from tfaudit.runtime.standard_streams import write_descriptor
-from tfaudit.store.files import replace_file, write_whole
+from tfaudit.store.files import replace_file, require_there, write_whole
 
 STDOUT = Path("/dev/stdout")
 
@@ -60,8 +60,7 @@ def write_requested(
         InputError: the file cannot be written.
     """
     try:
-        if within is not None and not within.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
+        require_there(within)
         with contextlib.suppress(BrokenPipeError):  # its reader has read enough
             _write(path, content)
     except OSError as problem:
