@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import keras
 
-from tfaudit.errors import InputError, listed
 from tfaudit.runtime.keras_internals import layers_in
-from tfaudit.runtime.repeatable_graph import REPEATABLE
+from tfaudit.runtime.repeatable_graph import not_repeatable
 
 
 def recurrent_states(model: keras.Model) -> list[keras.Variable]:
@@ -53,8 +52,7 @@ def from_initial_state(model: keras.Model) -> Iterator[None]:
         and (seeds_matter or variable.name != "seed_generator_state")
     ]
     if changed:
-        got = f"a model that draws random numbers or writes variables in inference mode: {listed(changed)}"
-        raise InputError("model", got, REPEATABLE)
+        raise not_repeatable(changed)
 
 
 @contextlib.contextmanager

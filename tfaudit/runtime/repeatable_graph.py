@@ -1,13 +1,10 @@
 """Whether a TensorFlow graph gives the same results again: what it draws at random, and what it writes."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tfaudit.errors import InputError, listed
-
-REPEATABLE = "one that gives an example the same scores each time: leave out training=True"
-"""What a model should be that changes from call to call."""
 
 _DRAWS = re.compile("Random|Multinomial|TruncatedNormal|StatefulUniform")
 _WRITES = re.compile("^Assign|^ResourceScatter")
@@ -27,8 +24,16 @@ def require_repeatable(graph: Any, results: Iterable[str]) -> None:
     used = _with_inner(_leading_to(results, graph.node), functions)
     draws = [node.name for node in used if _DRAWS.search(node.op)]
     if found := sorted({name.rpartition("/")[0] or name for name in (*writes, *draws)}):
-        got = f"a model that draws random numbers or writes variables in inference mode: {listed(found)}"
-        raise InputError("model", got, REPEATABLE)
+        raise not_repeatable(found)
+
+
+def not_repeatable(names: Sequence[str]) -> InputError:
+    """Return the error for a model that changes from call to call, with the names of what changes it."""
+    got = (
+        f"a model that draws random numbers or writes variables in inference mode: {listed(names)}"
+    )
+    expected = "one that gives an example the same scores each time: leave out training=True"
+    return InputError("model", got, expected)
 
 
 def _leading_to(results: Iterable[str], nodes: Iterable[Any]) -> Iterator[Any]:
