@@ -188,7 +188,7 @@ def test_every_result_comes_back_as_it_was(name):
         if hasattr(result, method):
             require_equal(getattr(result, method)(), getattr(back, method)())
     for method in ("chart", "severity_chart", "class_chart", "diagnostics_chart"):
-        if hasattr(result, method):
+        if getattr(type(result), method, Result.chart) is not Result.chart:
             assert drawn(getattr(result, method)()) == drawn(getattr(back, method)())
     if isinstance(result, Result):
         first, *_ = lines = str(back).splitlines()

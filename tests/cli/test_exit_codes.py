@@ -25,7 +25,8 @@ JUDGE = (
 LIMITS = {"pass": ("--max-overall-drop", "50"), "fail": ("--max-size-bytes", "10")}
 VERDICTS = {"pass": 0, "fail": 1}
 LOAD = "import atexit, ctypes, os, signal, subprocess, sys, threading, time, warnings\nimport numpy as np\n"
-LOAD += "def load(split):\n    {body}\n    return np.eye(3, dtype='float32')[np.arange(90) % 3], np.arange(90) % 3\n"
+LOAD += "def load(split):\n    {body}\n    labels = np.arange(90) % 3\n"
+LOAD += "    return (np.eye(3)[labels] + np.arange(90)[:, None] / 1000).astype('float32'), labels\n"
 LAYER = """
 import keras, os, sys
 @keras.saving.register_keras_serializable("mine")

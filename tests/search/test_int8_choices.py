@@ -167,11 +167,9 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     table = found.frame().set_index("candidate")
     assert table.loc["int8-percentile=99.999-float=1", "outcome"] != NOT_TRIED
     monkeypatch.undo()
-    selection = parts_of(data[0]).selection
-    sample, images = (
-        representative_part(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100)
-    )
-    settings = {"representative": images.held, "percentile": 99.999}
+    parts = parts_of(data[0])
+    sample = representative_part(parts.selection, SENSITIVITY_EXAMPLES, 0)
+    settings = {"representative": parts.calibration.held, "percentile": 99.999}
     ranked = quantization_sensitivity(net, (sample.held, sample.labels), rmse=False, **settings)
     first = ranked.frame()["layer"][0]
     made = flatbuffer_path(tmp_path / "out", "int8-percentile=99.999-float=1")

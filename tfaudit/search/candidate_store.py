@@ -28,6 +28,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.runtime.regular_files import read_regular
 from tfaudit.search.candidates import Candidate
 from tfaudit.stats.ranking import RankedClasses
+from tfaudit.store.external import require_no_other_folders
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import prediction_bytes, read_predictions
 from tfaudit.store.store import Store, open_store
@@ -187,6 +188,7 @@ def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
         if (directory / "study.json").exists():
             got = f"{directory}, which holds a study that `tfaudit compress` did not write"
             raise InputError("out", got, expected)
+        require_no_other_folders("out", directory)
         return
     try:
         present = open_store(directory / FOLDER).study.fingerprints

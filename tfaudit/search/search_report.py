@@ -15,7 +15,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
-from tfaudit.store.external import import_predictions
+from tfaudit.store.external import import_predictions, remove_imported
 from tfaudit.store.files import write_whole
 
 
@@ -39,8 +39,9 @@ def write_search(
     """
     directory = candidates.directory
     candidates.finish()
-    for stale in ("model.tflite", "verdict.json", "study.json"):
+    for stale in ("model.tflite", "verdict.json"):
         (directory / stale).unlink(missing_ok=True)
+    remove_imported(directory)
     table = found.frame()
     write_whole(directory / "candidates.csv", csv_bytes(table))
     rows = {"example": part.example_ids, CONTENTS: contents(part.held, part.labels)}

@@ -101,23 +101,34 @@ def import_predictions(
         for variant, population in populations.items()
     }
     versions = {"tfaudit": importlib.metadata.version("tfaudit")}
-    _require_no_other_folders(Path(directory))
+    require_no_other_folders("directory", Path(directory))
     with lock(directory):
         store = Store.create(directory, study, versions, imported)
-        for folder in _REPLACED:
-            shutil.rmtree(store.directory / folder, ignore_errors=True)  # of the replaced study
+        _remove_folders(store.directory)  # of the replaced study
         store.write("examples/test.parquet", examples)
         for variant, population in populations.items():
             _write(store, variant, population, numbers, facts)
     return store
 
 
-def _require_no_other_folders(directory: Path) -> None:
+def remove_imported(directory: Path) -> None:
+    """Remove an imported study, `study.json` last: a folder that outlives a kill still belongs to a study."""
+    if (directory / "study.json").exists():
+        _remove_folders(directory)
+        (directory / "study.json").unlink()
+
+
+def _remove_folders(directory: Path) -> None:
+    for folder in _REPLACED:
+        shutil.rmtree(directory / folder, ignore_errors=True)
+
+
+def require_no_other_folders(argument: str, directory: Path) -> None:
     """Raise an `InputError` if folders that a study's directory replaces are there and belong to no study."""
     others = [name for name in _REPLACED if (directory / name).exists()]
     if others and not (directory / "study.json").exists():
         got = f"{directory}, which holds {others[0]} and no study"
-        raise InputError("directory", got, "a new directory, or that of a study")
+        raise InputError(argument, got, "a new directory, or that of a study")
 
 
 def _example_bytes(
