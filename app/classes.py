@@ -19,7 +19,6 @@ from tfaudit.app.controls import (
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.sign_off import show_sign_off
 from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import ClassImpact, worst_class
@@ -69,7 +68,6 @@ def page(study_audit: StudyAudit) -> None:
     variant = choose_variant(study_audit)
     if variant not in study_audit.summary.impacts:
         _page_of_single_models(study_audit, variant)
-        show_sign_off(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = choose_option("Question", ASKED, "question")
@@ -120,7 +118,6 @@ def page(study_audit: StudyAudit) -> None:
         show_details_of_class(study_audit, variant, one)
     _published(study_audit, variant, correction)
     show_notes(impact.notes)
-    show_sign_off(study_audit, variant)
 
 
 def _count_sentence(

@@ -36,9 +36,7 @@ from tfaudit.audits.flips.image_changes import (
     UNCHANGED,
     image_changes,
 )
-from tfaudit.errors import InputError
 from tfaudit.outlets.exemplar_cards import cards
-from tfaudit.store.ratings.answers import open_answers
 
 PAGE_SIZE = 24  # images on one page of the gallery
 
@@ -185,7 +183,7 @@ def named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
-    """Return which images are in the chosen groups of the data, or have the attributes that raters have seen.
+    """Return which images are in the chosen groups of the data.
 
     The individuals and the ranges of quantities of a link are options, too; all of them would be too many.
     """
@@ -197,7 +195,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
         for column in groups
         for value in groups[column].dropna().unique()
     }
-    masks |= _seen_by_raters(data) | _linked_individuals(data)
+    masks |= _linked_individuals(data)
     for text in linked:
         if text not in masks and (within := image_range(study_audit, variant, text)) is not None:
             masks[text] = within.copy
@@ -207,7 +205,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
         for text in linked:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
-    text = "Groups in the data, or attributes that human raters have seen; images of all that are chosen."
+    text = "Groups in the data; images of all that are chosen."
     for label in choose_several(
         "Attributes",
         list(names),
@@ -220,21 +218,6 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
     ):
         mask &= masks[names[label]]().to_numpy(bool)
     return mask
-
-
-def _seen_by_raters(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
-    """Return in which images human raters have seen each attribute; the gallery works without answers."""
-    try:
-        answers = open_answers(data.store.directory, read_only=data.store.read_only)
-        seen = answers.labels(data.split, data.fingerprints.examples)
-    except InputError as error:
-        st.warning(escape(str(error)))
-        return {}
-    examples = data.store.examples(data.split, images=False, groups=False)["example"].astype(str)
-    return {
-        f"seen: {name}": functools.partial(examples.isin, rows["example"])
-        for name, rows in seen.groupby("label")
-    }
 
 
 def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:

@@ -16,7 +16,7 @@ from tfaudit.errors import InputError, listed
 
 T = TypeVar("T")
 
-STUDY_INDEPENDENT = ("study", "rater", *FLAGS.values())
+STUDY_INDEPENDENT = ("study", *FLAGS.values())
 """Parameters that keep their meaning in another study."""
 
 PARAMETERS = frozenset(
@@ -66,8 +66,6 @@ PARAMETERS = frozenset(
         "worth-accuracy",
         "kind",
         "flips",
-        "series",
-        "part",
         "columns",  # every table
         *STUDY_INDEPENDENT,
     )

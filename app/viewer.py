@@ -141,7 +141,6 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
             ),
             "negative_flips": _audit_page("negative_flips"),
         },
-        "People": {"label": ViewerPage("human_rating", "Human rating")},
     }
     shown = {name for pages in menu.values() for page in pages.values() for name in page.audits}
     others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]

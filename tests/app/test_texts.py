@@ -1,20 +1,7 @@
-"""Examples that are texts, in the human study and on cards."""
+"""Examples that are texts, on cards."""
 
 from tfaudit.analysis.stored_images import Preview, preview_of
-from tfaudit.app import rating_form
 from tfaudit.app.exemplar_cards import preview_html
-
-
-def test_raters_see_the_text(app_test, monkeypatch):
-    def page():
-        from tfaudit.app.rating_form import _picture
-
-        _picture(None, 0)
-
-    monkeypatch.setattr(rating_form, "_image", lambda audit, position: b"so <b>kind</b>")
-    (shown,) = app_test.from_function(page).run().get("html")
-    assert "white-space:pre-line" in shown.proto.body
-    assert ">so &lt;b&gt;kind&lt;/b&gt;</p>" in shown.proto.body
 
 
 def test_cards_show_an_image_a_text_or_a_box():

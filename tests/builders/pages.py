@@ -18,25 +18,6 @@ def draw_read_only(directory, path):
     show_page(path, [directory, '{"overall_drop_pp": 1.0}', READ_ONLY])
 
 
-def begin_rating(store, variant="magnitude-0.9", images=4):
-    """Begin a human study of a variant; return the answers, and the number of the study."""
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audits.survey.sample import survey_sample
-    from tfaudit.store.ratings.answers import open_answers
-
-    study_audit = StudyAudit.read(store)
-    answers = open_answers(store.directory)
-    study = answers.begin(
-        survey_sample(study_audit.exemplars(variant), images, seed=0),
-        variant=variant,
-        split="test",
-        seed=0,
-        examples=study_audit.data.fingerprints.examples,
-        example_ids=store.examples(images=False)["example"].tolist(),
-    )
-    return answers, study
-
-
 def unescaped(text):
     """What a person reads of a text that was escaped."""
     return text.replace("\\", "").replace("\N{WORD JOINER}", "").replace("\xa0", " ")

@@ -9,15 +9,12 @@ import gzip
 import numpy as np
 import pandas as pd
 
-from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.population import run as runs
 from tfaudit.population import worker
 from tfaudit.population.engine import RETRIES
 from tfaudit.population.plan import Event, MemberJob, missing_evaluations
 from tfaudit.stats.ranking import rank_scores
 from tfaudit.store.parquet import prediction_bytes
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
@@ -70,19 +67,6 @@ def replayed_study(directory, study=STUDY, version=0):
     """Run a study whose members are replayed; return its store."""
     with replaying(version):
         return runs.run(study, directory)
-
-
-def begin_rating(directory):
-    """Begin a human study of four images, or return its number."""
-    study_audit = StudyAudit.read(open_store(directory))
-    return open_answers(directory).begin(
-        survey_sample(study_audit.exemplars("int8"), 4, seed=0),
-        variant="int8",
-        split="test",
-        seed=0,
-        examples=study_audit.data.fingerprints.examples,
-        example_ids=study_audit.data.store.examples()["example"].tolist(),
-    )
 
 
 def _done(store, job, version):

@@ -1,23 +1,17 @@
 """`tfaudit check`: what is damaged or missing is listed, and nothing else is."""
 
-import contextlib
 import dataclasses
 import json
 import os
 import shutil
-import sqlite3
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.populations import population
 from tests.builders.studies import make_study
-from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.store.members import read_sealed_json, sealed_json
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import TABLES, Store, open_store
 
 AGAIN = [
@@ -170,21 +164,6 @@ def test_every_damage_is_named_and_only_it(check, tmp_path, kind):
     code, lines = check(tmp_path)
     assert code == 1
     assert lines[0].startswith("int8, member 1: ")
-
-
-def test_a_changed_answer_of_a_rater_is_named(check, tmp_path):
-    whole(make_study(tmp_path))
-    answers = open_answers(tmp_path)
-    found = exemplars(population(1), population(2, hurt=[3]))
-    sample = survey_sample(found, 4, seed=0)
-    ids = [f"test-{number}" for number in range(200)]
-    answers.begin(sample, variant="int8", split="test", seed=0, examples="", example_ids=ids)
-    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute("UPDATE membership SET is_pie = 1 - is_pie WHERE rowid = 1")
-        database.commit()
-    code, (line, _) = check(tmp_path)
-    assert code == 1
-    assert "answers.sqlite, whose study 1 does not match its checksum" in line
 
 
 def test_a_zeroed_file_of_the_same_size_is_noticed(tmp_path):

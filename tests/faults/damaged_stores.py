@@ -13,7 +13,6 @@ import dataclasses
 import os
 import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 from pathlib import Path
@@ -23,12 +22,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.builders.replayed_studies import STUDY, begin_rating, replayed_study
+from tests.builders.replayed_studies import STUDY, replayed_study
 from tests.builders.trials import SILENT, Tally, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.store.external import import_predictions
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 from tfaudit.study.training import Training
 
@@ -38,7 +35,7 @@ OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), sever
 FOREIGN = dataclasses.replace(STUDY, training=Training(epochs=2), seed=1)
 """Another study, whose files have the same names."""
 
-NOT_MADE_BY_RUN = ("answers.sqlite", "audit", "costs.parquet", "logs", ".lock", "report.html")
+NOT_MADE_BY_RUN = ("audit", "costs.parquet", "logs", ".lock", "report.html")
 """Files that follow from others, or that another command makes."""
 
 DAMAGES = (
@@ -68,7 +65,6 @@ class Studies:
         costs = pd.DataFrame({"variant": ["dense", "int8"], "parameters": 4, "zeros": [0, 1]})
         costs = costs.assign(flops=[9.5, 8], effective_flops=[9.5, 8])
         open_store(self.whole["run"]).save_table("costs", costs)
-        rated(self.whole["run"])
         self.import_into(self.whole["imported"])
         self.older = folder / "older"
         replayed_study(self.older, OLDER, version=1)
@@ -96,16 +92,6 @@ class Studies:
         if kind == "imported":
             return ending(lambda: self.import_into(directory))
         return ending(lambda: replayed_study(directory).directory)
-
-
-def rated(directory):
-    """Begin a human study, and let a rater answer."""
-    answers, study = open_answers(directory), begin_rating(directory)
-    for image in answers.sheet(study)["example"]:
-        answers.record(study, "Ann", image, {question.key: 1 for question in QUESTIONS})
-    # One file, which can be damaged as the others are.
-    with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as database:
-        database.execute("PRAGMA journal_mode = DELETE")
 
 
 def commands(directory, *, everything):
@@ -166,10 +152,6 @@ def damaged(directory, seed, studies, kind):
     group = by_kind[sorted(by_kind)[int(rng.integers(len(by_kind)))]]
     name = group[int(rng.integers(len(group)))]
     path, damage = directory / name, DAMAGES[seed % len(DAMAGES)]
-    if (
-        damage in ("delete", "older", "foreign", "empty") and path.name == "answers.sqlite"
-    ):  # a study need not have any raters
-        damage = "digit"
     content = bytearray(path.read_bytes())
     concerned = [name]
     if damage == "cut":

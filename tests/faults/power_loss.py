@@ -1,8 +1,8 @@
-"""Loses power at a moment of a run, a rating or a search, one per seed: `python -m tests.faults.power_loss FIRST LAST`.
+"""Loses power at a moment of a run or a search, one per seed: `python -m tests.faults.power_loss FIRST LAST`.
 
 Each program is recorded once. A trial restores what a disk may hold after a loss of power behind one of its operations.
-No command may believe what is torn, and the same program must end with the same files; an answer of a rater that was
-acknowledged must be there. Prints a line per trial that ends otherwise, and last a table of the trials.
+No command may believe what is torn, and the same program must end with the same files.
+Prints a line per trial that ends otherwise, and last a table of the trials.
 """
 
 import contextlib
@@ -27,17 +27,14 @@ from tests.builders.power_loss import (
     recorded,
     restored,
 )
-from tests.builders.replayed_studies import STUDY, begin_rating, replayed_study
+from tests.builders.replayed_studies import STUDY, replayed_study
 from tests.builders.trials import Ending, Tally, command, ending
-from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.errors import InputError
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.variants import Quantized
 
 ROOT = Path(__file__).parents[2]
 SMALL = dataclasses.replace(STUDY, population=2, variants=(Quantized("int8"),), severities=(3,))
-RATED = ("Ann", "Bo")
 
 
 def acknowledge(directory: Path, number: int) -> None:
@@ -56,16 +53,6 @@ def run_study(directory: Path) -> None:
 
     with mock.patch.object(Store, "save_member", save_and_acknowledge):
         replayed_study(directory, SMALL)
-
-
-def rate(directory: Path) -> None:
-    """Let two raters answer about the images of a study, which is run if there is none."""
-    replayed_study(directory, STUDY)
-    answers, study = open_answers(directory), begin_rating(directory)
-    images = answers.sheet(study)["example"].tolist()
-    for number, (rater, image) in enumerate((rater, image) for image in images for rater in RATED):
-        answers.record(study, rater, image, {question.key: number % 2 for question in QUESTIONS})
-        acknowledge(directory, number + 1)
 
 
 def search(directory: Path) -> None:
@@ -91,7 +78,7 @@ def search(directory: Path) -> None:
         compress_to_limits(model, data, Limits(overall_drop_pp=4), out=directory)
 
 
-PROGRAMS: dict[str, Callable[[Path], None]] = {"run": run_study, "rate": rate, "search": search}
+PROGRAMS: dict[str, Callable[[Path], None]] = {"run": run_study, "search": search}
 COMMANDS = (("gate", "--max-overall-drop", 30), ("check",))
 SEARCH_EVERY = 10
 """Number of trials of which one is a search, which takes seconds."""
@@ -128,21 +115,7 @@ class Recording:
         restored(disk, self.directory, self.copy)
         title = f"{self.name}, operation {number} of {len(self.operations)}, {share:.0%} kept"
         stored = sum(isinstance(each, Acknowledged) for each in self.operations[:number])
-        if self.name == "rate":
-            return title, self._wrong_answers(stored)
         return title, self._wrong_files(stored)
-
-    def _wrong_answers(self, stored: int) -> str:
-        read = ending(lambda: answered(self.copy))
-        if read.defect or (read.is_line and stored):
-            return read.defect or f"{stored} answers lost: {read.text}"
-        if not read.is_line and not stored <= int(read.text) <= stored + 1:
-            return f"{read.text} answers of {stored} that were acknowledged"
-        again = ending(lambda: self.program(self.copy))
-        if again.defect or again.is_line:
-            return f"cannot go on: {again.defect or again.text}"
-        same = answered(self.copy) == answered(self.directory)
-        return "" if same else "other answers in the end"
 
     def _wrong_files(self, stored: int) -> str:
         if self.name == "run":
@@ -180,20 +153,9 @@ def _bare(end: Ending) -> list[str]:
     return [word for word in end.text.split() if os.sep not in word]
 
 
-def answered(directory: Path) -> int:
-    """Return the number of images that raters have answered, after a check of the whole file."""
-    answers = open_answers(directory)
-    answers.check()
-    with answers._file.reading() as database:
-        (count,) = database.execute(
-            "SELECT count(*) FROM (SELECT DISTINCT rater, example FROM answers)"
-        ).fetchone()
-    return count
-
-
 def contents(directory: Path) -> dict[str, object]:
     """What has to be equal in the end: the files without locks, caches, dates and latencies."""
-    left_out = {".lock", "answers.sqlite", "answers.sqlite-wal", "answers.sqlite-shm"}
+    left_out = {".lock"}
     made = {
         str(path.relative_to(directory)): path.read_bytes()
         for path in directory.rglob("*")
@@ -213,8 +175,7 @@ def main(first: int, last: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         recordings = {program: Recording(program, Path(name)) for program in PROGRAMS}
         for seed in range(first, last):
-            quick = "run" if seed % 2 else "rate"
-            recording = recordings["search" if seed % SEARCH_EVERY == 0 else quick]
+            recording = recordings["search" if seed % SEARCH_EVERY == 0 else "run"]
             title, problem = recording.trial(seed)
             tally.add(f"seed {seed}, {title}", Ending(), problem)
             shutil.rmtree(recording.copy)

@@ -14,7 +14,6 @@ from tests.builders.sections import cells, sections_of
 from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.audits import AUDITS, Audit
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
@@ -23,7 +22,6 @@ from tfaudit.audits.factors.regression import Factors
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.charts.rendering import widened
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.columns import text_columns
@@ -33,7 +31,6 @@ from tfaudit.outlets.sections.distortion import drift_sentences
 from tfaudit.outlets.sections.factors import withdrawn
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.predictions import Predictions
-from tfaudit.store.ratings.answers import open_answers
 from tfaudit.study.variants import Pruned
 
 
@@ -212,29 +209,6 @@ def test_a_human_study(store):
         answers[question.key] = random.integers(0, 2, len(answers))
     found = sections_of(store, answers=answers)["survey"]
     assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
-
-
-@pytest.mark.slow
-def test_the_human_study_of_the_viewer(tmp_path):
-    store = make_study(tmp_path)
-    assert "survey" not in sections_of(store)
-    sample = survey_sample(
-        exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1
-    )
-    stored = open_answers(store.directory)
-    ids = store.examples()["example"]
-    seal = StudyData(store).fingerprints.examples
-    study = stored.begin(
-        sample, variant="int8", split="test", seed=1, examples=seal, example_ids=ids
-    )
-    assert "survey" not in sections_of(store)
-    for example in stored.sheet(study)["example"]:
-        stored.record(
-            study, "ann", example, {question.key: question.holds for question in QUESTIONS}
-        )
-    found = sections_of(store)["survey"]
-    assert cells(found.tables[0])["of changed images, %"][0] == "100.0"
-    assert found.notes[0] == "The images are of fixed-point int8, 4 of them."
 
 
 @pytest.fixture(scope="module")

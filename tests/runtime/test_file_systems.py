@@ -1,10 +1,8 @@
-"""File systems that machines share: which they are, what the locks and the answers do there."""
+"""File systems that machines share: which they are, what the locks do there."""
 
-import contextlib
 import json
 import os
 import platform
-import sqlite3
 import time
 
 import pytest
@@ -14,8 +12,6 @@ from tfaudit.runtime import file_systems
 from tfaudit.runtime.file_systems import file_system, is_shared
 from tfaudit.store import files
 from tfaudit.store.files import lock
-from tfaudit.store.ratings import database
-from tfaudit.store.ratings.database import AnswerFile
 
 MOUNTS = """22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /home rw - nfs4 server:/home rw,vers=4.2
@@ -55,8 +51,7 @@ def test_this_systems_mounts_can_be_read(small_disk):
 @pytest.fixture
 def shared(tmp_path, monkeypatch):
     """A folder that counts as shared, where locks hold nothing, as with NFS's local_lock."""
-    for module in (files, database):
-        monkeypatch.setattr(module, "is_shared", lambda path: True)
+    monkeypatch.setattr(files, "is_shared", lambda path: True)
     monkeypatch.setattr(files.filelock.FileLock, "acquire", lambda self, timeout: None)
     monkeypatch.setattr(files, "STALE", 0.4)
     return tmp_path
@@ -98,30 +93,3 @@ def test_the_note_of_a_run_that_was_killed_counts_for_a_while(shared, monkeypatc
     (shared / ".running").write_text("half a no")
     with lock(shared):
         pass
-
-
-def write(directory):
-    with AnswerFile(directory).writing() as answers:
-        answers.execute(
-            "INSERT INTO raters (name, folded) VALUES (?, ?)", (name := f"r{time.time_ns()}", name)
-        )
-
-
-def journal(directory):
-    with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as answers:
-        return answers.execute("PRAGMA journal_mode").fetchone()[0]
-
-
-def test_answers_have_no_write_ahead_log_where_it_is_unsafe(tmp_path, monkeypatch):
-    write(tmp_path)
-    assert journal(tmp_path) == "wal"
-    monkeypatch.setattr(database, "is_shared", lambda path: True)  # the study was moved
-    with AnswerFile(tmp_path).reading() as answers:
-        assert answers.execute("SELECT count(*) FROM raters").fetchone() == (1,)
-    assert journal(tmp_path) == "delete"
-    write(tmp_path)
-    assert journal(tmp_path) == "delete"
-    assert [path.name for path in tmp_path.iterdir()] == ["answers.sqlite"]
-    (tmp_path / "new").mkdir()
-    write(tmp_path / "new")
-    assert journal(tmp_path / "new") == "delete"

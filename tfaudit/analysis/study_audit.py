@@ -30,7 +30,6 @@ from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
 from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 from tfaudit.errors import InputError, listed, require, require_one_of
-from tfaudit.store.sign_offs import read_sign_offs, sign_off
 from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
 
@@ -308,28 +307,6 @@ class StudyAudit:
             return most_lost_image(self.data, robustness, counts)
 
         return self._cached("strip", ImageStrip | None, compute, keys, inputs)
-
-    @property
-    def sign_offs(self) -> dict[str, str]:
-        """Return the last decision of a person on every compressed variant that has one, in words; read every time."""
-        signed = read_sign_offs(self.data.store.directory)
-        predictions = self.data.fingerprints.predictions
-        return {
-            key: signed[key].in_words(predictions[key])
-            for key in self.data.compressed_keys
-            if key in signed
-        }
-
-    def sign_off(self, key: str, decision: str, *, by: str, note: str = "") -> None:
-        """Note in the study that a person accepts or rejects a compressed variant, as `tfaudit sign` does.
-
-        Raises:
-            InputError: an unknown variant, or an argument that `store.sign_offs.sign_off` refuses.
-        """
-        require_one_of("variant", key, self.data.compressed_keys)
-        predictions = self.data.fingerprints.predictions[key]
-        directory = self.data.store.directory
-        sign_off(directory, key, decision, by=by, note=note, predictions=predictions)
 
     def trade_offs(self) -> pd.DataFrame:
         """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.

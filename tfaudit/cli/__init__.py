@@ -25,7 +25,6 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     recipes,
     report,
     run,
-    sign,
     slices,
     view,
 )

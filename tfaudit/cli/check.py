@@ -43,7 +43,7 @@ def _check_study(directory: Path) -> None:
 
     store = open_store(directory)
     count = 0
-    for problem in (*_members(store), *_examples(store), *_evaluations(store), *_answers(store)):
+    for problem in (*_members(store), *_examples(store), *_evaluations(store)):
         count += 1
         out.tell(problem)
     if count:
@@ -90,12 +90,3 @@ def _evaluations(store: Store) -> Iterator[str]:
                 exists = store.evaluations.exists(variant, member, condition.split)
                 state = "damaged" if exists else "missing"
                 yield f"{variant}, member {member}, {condition.title}: {state} predictions"
-
-
-def _answers(store: Store) -> Iterator[str]:
-    from tfaudit.store.ratings.answers import open_answers
-
-    try:
-        open_answers(store.directory, read_only=True).check()
-    except InputError as error:
-        yield str(error)

@@ -16,6 +16,8 @@ from tfaudit.cli.outputs import output_file, output_folder, require_apart
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tfaudit.analysis.study_audit import StudyAudit
 
 
@@ -48,7 +50,10 @@ def report(
     ] = False,
     answers: Annotated[
         Path | None,
-        option("Table of a human study: rater, example, is_pie and a column per question."),
+        option(
+            "Answers of people who rated `tfaudit export --format survey`: rater, image and a column per question; "
+            "key.csv lies beside them, or they have its columns example and is_pie."
+        ),
     ] = None,
     gate: GateFile = None,
     id_column: IdColumn = None,
@@ -86,7 +91,6 @@ def report(
     from tfaudit.charts.renderer import require_drawing
     from tfaudit.outlets.pdf import find_browser, write_pdf
     from tfaudit.readers.prediction_files import read_columns
-    from tfaudit.readers.sources import open_table
     from tfaudit.store.store import open_store
 
     if charts:
@@ -98,7 +102,7 @@ def report(
     if groups:
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
         added = read_columns(groups, ids, len(ids), str(directory), id_name=id_column)
-    ratings = open_table(answers).frame() if answers else None
+    ratings = _answers(answers) if answers else None
     study_audit = StudyAudit.read(
         store, alpha=alpha, permutations=permutations, groups=added, answers=ratings
     )
@@ -117,6 +121,16 @@ def report(
 
         for path in save_charts(study_audit, charts, limits=limits):
             out.tell(path)
+
+
+def _answers(path: Path) -> pd.DataFrame:
+    """Return answers of raters, joined with the key beside them unless they have its columns."""
+    from tfaudit.readers.sources import open_table
+
+    answers, key = open_table(path).frame(), path.with_name("key.csv")
+    if "is_pie" in answers or "image" not in answers or not key.exists():
+        return answers
+    return answers.merge(open_table(key).frame(), on="image", how="left")
 
 
 def _check_files(directory: Path, chosen: Path | None, markdown: Path | None, *, pdf: bool) -> None:
@@ -188,8 +202,6 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     if study_audit.data.compressed_keys:
         verdict = study_audit.verdict(limits)
         out.print(first_screen(verdict, recommendation(study_audit, verdict)))
-    for key, words in study_audit.sign_offs.items():
-        out.print(f"{study_audit.data.titles[key]}: {words}", markup=False)
     summary = study_audit.summary
     if summary.exemplars and not summary.has_populations:
         _show_pairs(study_audit)

@@ -165,7 +165,7 @@ def _verdict_part(study_audit: StudyAudit, verdict: StudyVerdict | None) -> dict
     links = {
         key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars
     }
-    part: dict[str, Any] = {"verdict": verdict, "links": links, "signed": study_audit.sign_offs}
+    part: dict[str, Any] = {"verdict": verdict, "links": links}
     if verdict is None:
         return part
     return part | {

@@ -82,9 +82,6 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         parts[-1] += (
             " In bold: the smallest variant that passes also after the correction for all variants."
         )
-    titles = study_audit.data.titles
-    if signed := study_audit.sign_offs:
-        parts += ["", *(f"- **{_text(titles[key])}**: {_text(signed[key])}" for key in signed)]
     return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
 
 

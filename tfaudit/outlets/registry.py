@@ -40,6 +40,9 @@ EXPORTS: Mapping[str, Outlet] = {
     "csv": Outlet("a table, exemplars.csv, and the images", "exports:csv_files"),
     "parquet": Outlet("the same as exemplars.parquet", "exports:parquet_files"),
     "fiftyone": Outlet("a data set that FiftyOne reads", "exports:fiftyone_files"),
+    "survey": Outlet(
+        "a blind sheet for people who rate images, and its key", "exports:survey_files"
+    ),
 }
 """Outlets of a `StudyAudit` and keys of variants, by format of `tfaudit export`."""
 

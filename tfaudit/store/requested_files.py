@@ -22,8 +22,6 @@ PARTS = (
     "candidates.parquet",
     "failures",
     "audit",
-    "sign_offs.json",
-    "answers.sqlite",
 )
 """What a directory holds of a study; see `tfaudit.store.store`."""
 

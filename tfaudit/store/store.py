@@ -11,8 +11,6 @@ DIR/features.parquet                                          features of the te
 DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.search`
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
-DIR/sign_offs.json                                            decisions of people: `tfaudit.store.sign_offs`
-DIR/answers.sqlite                                            answers of human raters: `tfaudit.store.ratings.answers`
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member. Without it, or if a checksum does
 not match, the member does not count and is trained again. `member.json` and `study.json` end with a checksum of their

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from tests.builders.populations import population
 from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.survey.questions import CATEGORIES, QUESTIONS, Question
+from tfaudit.audits.survey.questions import QUESTIONS, Question
 from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.audits.survey.survey import survey
 from tfaudit.errors import InputError
@@ -102,7 +102,7 @@ def test_questions_turn_the_right_way():
         "single_object",
         "typical",
     ]
-    assert len(CATEGORIES) == len(QUESTIONS) == 6
+    assert len(QUESTIONS) == 6
 
 
 def test_most_raters_decide():
@@ -270,21 +270,17 @@ def test_no_sample_without_exemplars():
 
 
 def test_labels_that_co_occur_are_tested_where_raters_say_so():
-    """[A]: by a column of answers, or by the categories that raters choose."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"rater": "ann", "example": np.arange(40), "is_pie": np.arange(40) < 20})
     rows = rows.assign(**{question.key: rng.integers(0, 2, 40) for question in QUESTIONS})
     together = np.where(rows["is_pie"], rng.random(40) < 0.6, rng.random(40) < 0.1)
-    names = np.where(together, "abstract; frequently co-occurring labels", None)
     counts = [
         [sum(together[:20]), 20 - sum(together[:20])],
         [sum(together[20:]), 20 - sum(together[20:])],
     ]
-    for answers in (rows.assign(co_occurring=together.astype(int)), rows.assign(categories=names)):
-        frame = survey(answers).frame()
-        assert len(frame) == 7
-        row = frame.set_index("attribute").loc["frequently co-occurring labels"]
-        assert row["p"] == pytest.approx(stats.fisher_exact(counts).pvalue)
-        np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
-    assert len(survey(rows.assign(categories=None)).frame()) == 6
-    assert len(survey(rows.assign(categories=names), questions=QUESTIONS).frame()) == 6
+    frame = survey(rows.assign(co_occurring=together.astype(int))).frame()
+    assert len(frame) == 7
+    row = frame.set_index("attribute").loc["frequently co-occurring labels"]
+    assert row["p"] == pytest.approx(stats.fisher_exact(counts).pvalue)
+    np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
+    assert len(survey(rows).frame()) == 6

@@ -1,8 +1,6 @@
 """Questions of the human study and the meaning of their answers: [F] 3.2 and appendix C, [A]."""
 
 import dataclasses
-from collections.abc import Mapping
-from types import MappingProxyType
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,19 +65,4 @@ CO_OCCURRING = Question(
     1,
     labels=3,
 )
-"""The gallery of [A] that the questions of [F] leave out; it is tested where raters answer it or choose categories."""
-
-CATEGORIES: Mapping[str, str] = MappingProxyType(
-    {
-        "abstract": "The class object is in an abstract form, such as a painting, drawing or rendering using a "
-        "different material.",
-        "fine grained": "The object is semantically close to various other classes of the data set.",
-        "atypical": "A human would consider the image an unusual or outlier example of its category.",
-        "incorrect or inadequate label": "The true label is incorrect, or the image holds too little information to "
-        "predict it.",
-        "multiple objects": "Several objects are depicted; a human may consider several labels appropriate.",
-        "frequently co-occurring labels": "Objects that often occur together in one image, or two labels for one "
-        "object.",
-    }
-)
-"""The galleries of exemplars of [A] with their definitions."""
+"""The gallery of [A] that the questions of [F] leave out; it is tested where raters answer it."""

@@ -70,8 +70,8 @@ def survey(
     Args:
         answers: one row per rater and image: `rater`, `example`, `is_pie` (boolean or 0/1) and one column per question
             with 0, 1 or missing; other columns are ignored.
-        questions: the questions. By default those of [F], and, if there is a column `co_occurring` or if any rater has
-            chosen one of the `categories` (separated by "; "), whether labels frequently co-occur [A].
+        questions: the questions. By default those of [F], and, if there is a column `co_occurring`, whether labels
+            frequently co-occur [A].
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -90,7 +90,6 @@ def survey(
     require_level("alpha", alpha)
     require_type("a pandas.DataFrame", pd.DataFrame, answers=answers)
     if questions is None:
-        answers = _with_co_occurring(answers)
         questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
     is_pie = _is_pie(answers, questions)
     rows = []
@@ -111,16 +110,6 @@ def survey(
         if not count:
             notes.append(f"No {kind} among the images: nothing to compare.")
     return Survey(table, int(answers["rater"].nunique()), len(is_pie), alpha, tuple(notes))
-
-
-def _with_co_occurring(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers with a column for co-occurring labels, filled from the categories if raters used them."""
-    categories = answers.get("categories", pd.Series(dtype=object))
-    if CO_OCCURRING.key in answers or not categories.notna().any():
-        return answers
-    chosen = categories.fillna("").astype(str).str.split("; ")
-    together = [int(CO_OCCURRING.attribute in names) for names in chosen]
-    return answers.assign(**{CO_OCCURRING.key: together})
 
 
 def _row(
