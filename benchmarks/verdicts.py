@@ -58,7 +58,7 @@ def kind(paired: bool) -> str:
 
 
 def slopes(seeds: range) -> pd.DataFrame:
-    """Return how often intervals hold the slope of recall distortion, and how often a limit at the slope errs."""
+    """Return how often intervals hold the slope of recall distortion, or lie below or above it."""
     rows = []
     for paired, shirt, members, images in itertools.product(
         (False, True), (0.65, 0.40), MEMBERS, SIZES
@@ -80,7 +80,7 @@ def slopes(seeds: range) -> pd.DataFrame:
         figures = [*(100 * np.mean(share) for share in (held, high < true, low > true))]
         undefined = 100 * np.mean(np.isnan(ends[:, 0]))
         rows.append((kind(paired), members, images, f"{true:.2f}", *figures, undefined))
-    columns = ["members", "K", "images", "slope", "coverage", "passes", "fails", "undefined"]
+    columns = ["members", "K", "images", "slope", "coverage", "below", "above", "undefined"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -24,9 +24,7 @@ from tfaudit.audits.ties import tie_reading
 from tfaudit.predictions import Predictions
 
 NAMES = np.array(["ship", "dog", "cat", "bird", "frog", "deer"])
-LIMITS = Limits(
-    overall_drop_pp=1, worst_class_drop_pp=5, flips=0.05, negative_flips=0.05, intensification=1.5
-)
+LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5, flips=0.05, negative_flips=0.05)
 
 
 def populations(order, members=4, parents=True, **options):

@@ -14,7 +14,6 @@ from tests.builders.simulated_studies import (
     expected_changes,
     simulate,
     true_flip_rates,
-    true_slope,
     with_losses,
 )
 from tfaudit.audits.gate.checks import FAIL, PASS
@@ -73,17 +72,13 @@ class StudyOfLimits:
             rates = _flip_rates(self.losses, self.paired, self.members > 1)
             return values | {"flips": rates["changed"], "negative_flips": rates["right to wrong"]}
         share = float(np.mean(drops > 1))
-        values |= {"share_beyond": share, "harmed_share": share}
-        return values | {"intensification": true_slope(self.truth, self.classes)}
+        return values | {"share_beyond": share}
 
     def error_rates(self, seeds: Iterable[int]) -> pd.DataFrame:
-        """Return the shares of studies that err, a row for each limit and a column such as `1.1: pass` for each error.
-
-        To pass a share of classes of exactly `harmed_share` is no error, NaN.
-        """
+        """Return the shares of studies that err, a row per limit and a column per error, such as `1.1: pass`."""
         values = self.true_values()
         worst = values.pop("worst_class_drop_pp")
-        # `share_beyond` and `harmed_share` count classes by the limit of the worst class.
+        # `share_beyond` counts classes by the limit of the worst class.
         drop = {"worst_class_drop_pp": 10.0} if self.losses.endswith("10 points") else {}
         truth, sizes = self.truth, {"members": self.members, "images": self.images}
         studies = []
@@ -101,10 +96,7 @@ class StudyOfLimits:
                 for check, outcome in itertools.product(checks, outcomes):
                     errs.setdefault((check.name, f"{ratio}: {outcome}"), check.outcome == outcome)
             studies.append(pd.Series(errs))
-        rates = pd.concat(studies, axis=1).mean(axis=1).unstack(sort=False)
-        if "harmed_share" in rates.index:
-            rates.loc["harmed_share", "1: pass"] = np.nan
-        return rates
+        return pd.concat(studies, axis=1).mean(axis=1).unstack(sort=False)
 
 
 @functools.cache

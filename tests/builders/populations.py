@@ -11,10 +11,8 @@ LIMITS = Limits(
     overall_drop_pp=1,
     worst_class_drop_pp=3,
     share_beyond=0.6,
-    harmed_share=0.1,
     flips=0.05,
     negative_flips=0.03,
-    intensification=1.2,
 )
 """A limit of everything that can be told from predictions."""
 

@@ -272,6 +272,10 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
         ),
         (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
         (
+            ("study", "--max-intensification", 1.2),
+            "--max-intensification: got 1.2, expected --max-worst-class-drop or --max-share-beyond, as this limit was",
+        ),
+        (
             (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
             "tfaudit: --max-size-ratio: got predictions, whose models' sizes are unknown, expected model files",
         ),
@@ -311,6 +315,10 @@ def test_several_looks_share_the_level_and_say_what_is_left(run):
         (
             "[gate]\naccuracy = 1",
             "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp",
+        ),
+        (
+            "[gate]\nharmed_share = 0.1",
+            "bad.toml, harmed_share: got 0.1, expected worst_class_drop_pp or share_beyond, as this limit was removed",
         ),
         ("[gate]\nflips = '1'", "bad.toml, flips: got '1', expected a share"),
         (None, "got bad.toml, which cannot be read"),

@@ -114,11 +114,11 @@ def test_the_chart_draws_limits_of_nothing_and_unknown_figures():
     labels = np.arange(40) % 2
     before = Predictions.from_top1(labels, labels)
     after = Predictions.from_top1(labels, np.zeros(40, int))
-    limits = Limits(overall_drop_pp=0, flips=0, intensification=1)
+    limits = Limits(overall_drop_pp=0, flips=0, latency_ms=1)
     verdict = gate(before, after, limits)
     spec = verdict.chart().to_dict()
     (rows,) = spec["datasets"].values()
     places = {row["check"]: row["value_share"] for row in rows}
     assert places["flips"] == 2  # beyond a limit of none: at the edge
-    assert places["intensification"] is None
-    assert "unknown of 1.000" in drawn(verdict)
+    assert places["latency_ms"] is None
+    assert "unknown of 1 ms" in drawn(verdict)

@@ -10,11 +10,9 @@ from statsmodels.stats.multitest import multipletests
 
 from tfaudit.errors import InputError
 from tfaudit.stats.multiplicity import (
-    LEAST_LEVEL,
     MOST_LOOKS,
     adjust,
     level_of_look,
-    most_true,
     weighted_holm,
 )
 
@@ -51,26 +49,7 @@ def test_weights_are_those_of_closed_testing(pairs):
     np.testing.assert_allclose(weighted_holm(p, weights), closed, rtol=1e-9, atol=1e-300)
 
 
-def simes_rejects(p, alpha):
-    """Whether Simes' test rejects some hypotheses together, without the smallest levels."""
-    share = np.arange(1, len(p) + 1) / len(p)
-    return (np.sort(p) <= alpha * share)[share >= LEAST_LEVEL].any()
-
-
-@settings(max_examples=30)
-@given(st.lists(st.floats(0, 0.1), max_size=8))
-def test_the_most_that_can_be_true_is_the_largest_set_that_no_test_rejects(p):
-    """Closed testing by definition: a set is rejected if the test of each set that contains it rejects."""
-    sets = [rows for k in range(len(p) + 1) for rows in itertools.combinations(range(len(p)), k)]
-    kept = [set(rows) for rows in sets if not simes_rejects(np.array(p)[list(rows)], 0.05)]
-    largest = max(
-        len(rows) for rows in sets if any(set(rows) <= other for other in kept) or not rows
-    )
-    assert most_true(p, 0.05) == largest
-
-
 def test_nothing_to_adjust():
-    assert most_true([], 0.05) == 0
     assert np.isnan(adjust([np.nan, np.nan], "holm")).all()
     assert adjust([], "bh").shape == (0,)
 

@@ -6,9 +6,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from tfaudit.audits.gate.limits import FLAGS, MANY_CLASSES, QUANTITIES, Limits, flag_of
+import typer
+
+from tfaudit.audits.gate.limits import (
+    FLAGS,
+    INSTEAD,
+    MANY_CLASSES,
+    QUANTITIES,
+    REMOVED,
+    Limits,
+    flag_of,
+    removed,
+)
 from tfaudit.cli.options import Group, option
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, one_line, require
 from tfaudit.runtime.regular_files import read_regular
 
 
@@ -43,6 +54,7 @@ LimitFlags = Annotated[
                 "Minimum accuracy of the baseline, in [0, 1]; below it nothing is judged.",
                 panel=_PANEL,
             ),
+            **{f"max_{name}": typer.Option(hidden=True) for name in REMOVED},
         },
     ),
 ]
@@ -52,6 +64,9 @@ def read_limits(
     config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
 ) -> Limits:
     """Return the limits of the `[gate]` table of a TOML file; flags override them; without any, defaults hold."""
+    for name in REMOVED:
+        value = flags.get(f"max_{name}")
+        require(value is None, flag_of(name), value, removed(name, *map(flag_of, INSTEAD)))
     settings = {} if config is None else _gate_table(config)
     names = {flag: name for name, flag in FLAGS.items()}
     given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}

@@ -58,8 +58,6 @@ La N. Laird. Nonparametric maximum likelihood estimation of a mixing distributio
 Statistical Association 73, 1978.
 MV S. A. Murphy, A. W. van der Vaart. On profile likelihood. Journal of the American Statistical Association 95, 2000.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
-GM J. J. Goeman, R. J. Meijer, T. J. P. Krebs, A. Solari. Simultaneous control of all false discovery proportions in \
-large-scale multiple hypothesis testing. Biometrika 106, 2019.
 GQ E. Frantar, S. Ashkboos, T. Hoefler, D. Alistarh. GPTQ: Accurate Post-Training Quantization for Generative \
 Pre-trained Transformers. ICLR 2023.
 LT A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive \

@@ -2,7 +2,7 @@
 
 Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
 Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions`
-Many tests    `adjust` (Holm, Benjamini-Hochberg), `most_true`
+Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
@@ -36,7 +36,7 @@ _MODULES = {
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_labels"),
-    "multiplicity": ("adjust", "level_of_look", "most_true", "sizes_of_looks"),
+    "multiplicity": ("adjust", "level_of_look", "sizes_of_looks"),
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "precision": ("SampleSize", "Spread"),

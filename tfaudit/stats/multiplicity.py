@@ -1,6 +1,5 @@
 """Adjustment of p-values for multiple testing, and of levels for several looks."""
 
-import bisect
 import math
 
 import numpy as np
@@ -64,39 +63,6 @@ def adjust(p: ArrayLike, method: str) -> np.ndarray:
     if made.any():
         adjusted[made] = _METHODS[method](adjusted[made])
     return adjusted
-
-
-LEAST_LEVEL = 0.25
-"""Share of alpha below which `most_true` uses no p-value: intervals hold less well far out in their tails."""
-
-
-def most_true(p: ArrayLike, alpha: float) -> int:
-    """Return an upper bound of the number of true hypotheses by closed testing with Simes' tests [GM].
-
-    Simes' test rejects k hypotheses together if i of their p-values are at most `alpha i / k`, for any i from k / 4 on.
-    The bound is the largest k such that the k hypotheses with the largest p-values are not rejected, Hommel's h. If m
-    hypotheses are true, the m largest p-values are, in order, no smaller than those of the true ones. The bound is
-    therefore below m only if Simes' test rejects the m true ones, with a probability of at most alpha if the p-values
-    are independent or positively dependent. The number of p-values above alpha is no such bound: it is below m as soon
-    as one of m is small.
-
-    Args:
-        p: `(C,)` p-values; 1 where nothing is known.
-        alpha: level, in (0, 1).
-
-    Example:
-        >>> most_true([0.001, 0.02, 0.04, 0.3], 0.05), most_true([0.001, 0.02, 0.04, 0.05], 0.05)
-        (3, 0)
-    """
-    sorted_p = np.sort(np.asarray(p, np.float64))
-
-    def rejected(count: int) -> bool:
-        few = math.ceil(LEAST_LEVEL * count)
-        levels = alpha * np.arange(few, count + 1) / count
-        return bool((sorted_p[-len(levels) :] <= levels).any())
-
-    # If k hypotheses are rejected, so are k + 1: as many p-values are missing, and the levels rise.
-    return bisect.bisect_left(range(1, len(sorted_p) + 1), True, key=rejected)
 
 
 MOST_LOOKS = 1000

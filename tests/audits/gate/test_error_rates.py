@@ -270,21 +270,9 @@ def test_the_limit_on_corruptions_errs_seldom(members, paired, studies, hidden):
 def test_no_limit_errs_at_its_truth(classes, members, paired, studies, losses):
     """Every limit at 1 / 1.1, 1 and 1 / .9 times the true value; python -m benchmarks.verdicts gate has all designs."""
     study = StudyOfLimits(losses, paired, members, classes, images=200 if classes == 10 else 50)
-    rates = study.error_rates(seeds(studies)).stack().dropna()
+    rates = study.error_rates(seeds(studies)).stack()
     # 4 standard errors: some 500 rates are compared in a night
     assert (rates <= 0.025 + 1.3 * noise(0.025, studies)).all(), rates
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("members", "paired", "studies"),
-    and_nightly([(3, True, 30)], [(3, True, STUDIES), (30, False, STUDIES)]),
-)
-def test_harmed_classes_are_not_cleared_one_by_one(members, paired, studies):
-    """Ten of 100 classes lose the loss that must be excluded; alone, one of them seemed to lose less in 25 %."""
-    study = StudyOfLimits("one class of ten loses 10 points", paired, members, 100, images=50)
-    rates = study.error_rates(seeds(studies)).loc["harmed_share"]
-    assert rates["1.1: pass"] <= 0.025 + noise(0.025, studies)
 
 
 @pytest.mark.slow

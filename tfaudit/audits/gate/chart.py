@@ -27,19 +27,18 @@ SHAPE = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, rang
 def gate_chart(frame: pd.DataFrame) -> Drawing:
     """Draw one line per check, each with its own scale from no loss to beyond the limit, which is in the middle.
 
-    A line is drawn in units of its limit: 0 is no loss (a slope of 1 for intensification), 1 the limit. The bar is the
+    A line is drawn in units of its limit: 0 is no loss, 1 the limit. The bar is the
     interval; it is cut off at two limits and at minus one.
 
     Args:
         frame: table that `tfaudit.audits.gate.gate.Verdict.labelled_frame` returns.
     """
     shown = frame.copy()
-    neutral = shown["neutral"].to_numpy()
-    room = shown["limit"].to_numpy() - neutral
+    limit = shown["limit"].to_numpy()
     for column in ("value", "low", "high"):
-        gap = shown[column].to_numpy(float) - neutral
+        value = shown[column].to_numpy(float)
         # A limit of no change has no unit: anything above it is far beyond.
-        scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
+        scaled = np.divide(value, limit, out=np.sign(value) * 2, where=limit > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
     shown["title"] += "\n" + shown["measured"] + " of " + shown["allowed"]
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))

@@ -13,7 +13,7 @@ from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
-from tfaudit.stats.multiplicity import adjust, most_true
+from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import SampleSize
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
@@ -21,9 +21,6 @@ FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 
 ALONE = "passes alone"
 """Outcome of a variant that passes, but not after the correction for all variants of its study."""
-
-HARM_PP = 10.0
-"""Loss of a class that must be excluded if `Limits.worst_class_drop_pp` is not set."""
 
 LISTED = 10
 """Maximum number of classes that a sentence names."""
@@ -199,39 +196,6 @@ class Checks:
             return []
         needs = f"about {_about(images):,} images of each" if images else "more members"
         return [f"Which other classes do is unknown; a limit on every class needs {needs}."]
-
-    def harmed_share(self, limit: float) -> Check:
-        """Check the share of classes that lost recall; a pass excludes a loss of `HARM_PP` in enough classes at once.
-
-        Classes of which a loss is claimed count as harmed, however small it is; see `most_true` for the others.
-        """
-        set_limit = self.limits.worst_class_drop_pp
-        harm = HARM_PP if set_limit is None else set_limit
-        losses = self.measurements.classes
-        lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
-        share = float(lost.mean())
-        count = most_true(np.where(lost, 1.0, losses.p_of_loss(harm)), self.measurements.alpha)
-        most = count / len(lost)
-        outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
-        names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
-        sentence = f"{len(names)} of {len(lost)} classes are harmed, limit {100 * limit:g} %"
-        sentence += f": {listed(names, LISTED)}." if names else "."
-        if outcome != FAIL:
-            many = f"At most {count}" if outcome == PASS else f"Up to {count} may have"
-            sentence += f" {many} lost {harm:g} points or more ({self._level} interval)."
-        return _check("harmed_share", limit, Estimate(share, share, most), outcome, sentence)
-
-    def intensification(self, limit: float) -> Check:
-        """Check the slope of recall distortion."""
-        slope = self.measurements.intensification
-        interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
-        sentence = (
-            f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}. "
-            f"{slope.remark}"
-        ).strip()
-        if np.isnan(slope.value):
-            sentence = "Intensification is undefined: the baseline's recalls cannot be told apart."
-        return _check("intensification", limit, slope, _outcome(slope, limit), sentence)
 
     def flips(self, limit: float) -> Check:
         """Check the share of predictions that change."""

@@ -80,7 +80,7 @@ class Verdict(Result):
 
         def of(check: Check) -> float:
             worst = check.value if math.isnan(check.high) else check.high
-            unit = max(check.limit - quantity_of(check.name).neutral, 1e-9)
+            unit = max(check.limit, 1e-9)
             room = (check.limit - worst) / unit
             return -math.inf if math.isnan(room) else room
 
@@ -155,8 +155,7 @@ class Verdict(Result):
     def labelled_frame(self) -> pd.DataFrame:
         """Return `frame` with titles and printed values, for tables and charts.
 
-        Adds `title` (name of the check), `measured` and `allowed` (value and limit as text with units) and `neutral`
-        (the value without any change).
+        Adds `title` (name of the check), `measured` and `allowed` (value and limit as text with units).
         """
         frame = self.frame()
         quantities = [quantity_of(name) for name in frame["check"]]
@@ -169,7 +168,6 @@ class Verdict(Result):
             measured=printed("value"),
             allowed=printed("limit"),
             title=[quantity.title for quantity in quantities],
-            neutral=[quantity.neutral for quantity in quantities],
         )
 
     def summary(self) -> dict[str, Any]:
@@ -220,10 +218,6 @@ def gate(
     - Single models: Tango's interval, over images; over clusters if the images form clusters, as in populations [Mi].
     - Populations (two members or more each): intervals over images and members [C]; those of ten classes or more have
       moderated variances between members (`Change.moderated`).
-    - Share of harmed classes: a class is harmed if it lost recall after Holm's correction. To pass, the number of
-      harmed classes and of those that may have lost `worst_class_drop_pp` (10 points if that is not limited) must be
-      below the limit by closed testing (`tfaudit.stats.most_true`). Without this rule, fewer images would make a pass
-      easier.
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any
       losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
       `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes,
@@ -241,8 +235,6 @@ def gate(
       by more than 10 points, or less accurate than `limits.min_baseline_accuracy`; nor if the compressed model has
       another order of outputs than the baseline. The usual causes are a different order of the classes or different
       preprocessing than in training.
-    - Intensification: the corrected slope, which is 1 without compression, with an interval over images and members. If
-      the classes' recalls before cannot be told apart, there is no slope, and nothing is judged.
 
     Args:
         baseline: the uncompressed model or population.

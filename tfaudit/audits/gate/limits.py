@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tfaudit.errors import require
+from tfaudit.errors import InputError, require
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,8 +17,7 @@ class Quantity:
 
     `description` is one line with the unit of the limit, the help of the command-line flag; `title` is a short name for
     tables and charts. Values are multiplied by `scale` and printed in `number_format` with the printed unit. Limits
-    from `minimum` to `maximum` are allowed, which `allowed` says in words; `neutral` is the value without any change,
-    where the chart's scale starts.
+    from `minimum` to `maximum` are allowed, which `allowed` says in words.
     """
 
     description: str = ""
@@ -28,7 +27,6 @@ class Quantity:
     minimum: float = 0.0
     maximum: float = math.inf
     allowed: str
-    neutral: float = 0.0
 
     def text(self, value: float) -> str:
         """Return a value with its unit, "unknown" for NaN.
@@ -74,11 +72,10 @@ class Limits:
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
-    members. A class is harmed if it lost recall, after Holm's correction over the classes; `share_beyond` limits how
-    many classes lose more than `worst_class_drop_pp` (5 points if that is not set), whichever they are;
-    `corruption_drop_pp` holds for every corruption at every severity; `slice_drop_pp` for every slice (`slices`);
-    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, does not limit the
-    compressed model: nothing is judged if the baseline is less accurate.
+    members. `share_beyond` limits how many classes lose more than `worst_class_drop_pp` (5 points if that is not set),
+    whichever they are; `corruption_drop_pp` holds for every corruption at every severity; `slice_drop_pp` for every
+    slice (`slices`). `min_baseline_accuracy`, a share, does not limit the compressed model: nothing is judged if the
+    baseline is less accurate.
 
     Raises:
         InputError: a value that is not a number in the allowed range.
@@ -100,9 +97,6 @@ class Limits:
         "classes beyond the drop",
         _SHARE_OF_CLASSES,
     )
-    harmed_share: float | None = _limit(
-        "Share of classes that lost recall, in [0, 1].", "harmed classes", _SHARE_OF_CLASSES
-    )
     corruption_drop_pp: float | None = _limit(
         "Drop of accuracy under any corruption, against the baseline under the same corruption, percentage points.",
         "drop under corruption",
@@ -116,16 +110,6 @@ class Limits:
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
     negative_flips: float | None = _limit(
         "Share of predictions that turn from right to wrong, in [0, 1].", "right to wrong", _SHARE
-    )
-    intensification: float | None = _limit(
-        "Slope of recall distortion: above 1 the classes drift apart.",
-        "intensification",
-        Quantity(
-            number_format="{:.3f}",
-            minimum=1.0,
-            allowed="a slope of 1 or more; 1 is no intensification",
-            neutral=1.0,
-        ),
     )
     size_bytes: float | None = _limit(
         "Bytes of the compressed model's file.",
@@ -207,8 +191,7 @@ class Limits:
         >>> Limits(overall_drop_pp=1, flips=0.1).judge_classes
         False
         """
-        of_classes = self.worst_class_drop_pp, self.share_beyond, self.harmed_share
-        return any(limit is not None for limit in (*of_classes, self.intensification))
+        return self.worst_class_drop_pp is not None or self.share_beyond is not None
 
     @property
     def bound_pp(self) -> float:
@@ -220,14 +203,16 @@ class Limits:
         """Return limits by name, such as the `[gate]` table of a TOML file.
 
         Raises:
-            InputError: an unknown name, or limits that `Limits` rejects.
+            InputError: an unknown name, a limit that is no longer one, or limits that `Limits` rejects.
 
         Example:
             >>> Limits.from_mapping({"flips": 0.02}).flips
             0.02
         """
         known = [field.name for field in dataclasses.fields(cls)]
-        for name in settings:
+        for name, value in settings.items():
+            if name in REMOVED:
+                raise InputError(name, repr(value), removed(name, *INSTEAD))
             require(name in known, "limits", name, f"names among {', '.join(known)}")
         return cls(**settings)
 
@@ -278,6 +263,28 @@ FLAGS: Mapping[str, str] = MappingProxyType(
 """Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
 
 
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {
+        "harmed_share": "reports count the classes that lost recall",
+        "intensification": "reports show the slope under recall distortion",
+    }
+)
+"""Former limits, by name, and where their quantity is shown."""
+
+INSTEAD = ("worst_class_drop_pp", "share_beyond")
+"""Limits that take the place of the removed ones."""
+
+
+def removed(name: str, *instead: str) -> str:
+    """Return what is expected in place of a removed limit.
+
+    Example:
+        >>> removed("harmed_share", *INSTEAD)
+        'worst_class_drop_pp or share_beyond, as this limit was removed; reports count the classes that lost recall'
+    """
+    return f"{' or '.join(instead)}, as this limit was removed; {REMOVED[name]}"
+
+
 def flag_of(name: str) -> str:
     """Return the flag of a limit, as it is typed.
 
@@ -285,7 +292,8 @@ def flag_of(name: str) -> str:
         >>> flag_of("worst_class_drop_pp"), flag_of("min_baseline_accuracy")
         ('--max-worst-class-drop', '--min-baseline-accuracy')
     """
-    return "--" + FLAGS.get(name, name).replace("_", "-")
+    flag = f"max_{name}" if name in REMOVED else FLAGS.get(name, name)
+    return "--" + flag.replace("_", "-")
 
 
 _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(

@@ -18,7 +18,6 @@ from tfaudit.audits.classes.classes import (
     small_class_notes,
 )
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.robustness.condition_rates import (
     CorruptionLevel,
@@ -97,20 +96,6 @@ class Losses:
     moderated: bool = False
     change: Change | None = None
 
-    def p_of_loss(self, points: float) -> np.ndarray:
-        """Return the two-sided p-values of a loss, `(C,)`; 1 for classes that lose more or are unknown.
-
-        A loss is excluded at a level alpha, and smaller than `points`, if p <= alpha.
-
-        Args:
-            points: the loss, percentage points.
-        """
-        if self.change is None:
-            p = paired_difference_p(self.lost, self.won, self.examples, -points / 100)
-        else:
-            p = dataclasses.replace(self.change, value=self.change.value + points / 100).p()
-        return np.where(self.loss < points, np.nan_to_num(p, nan=1.0), 1.0)
-
     def head(self, count: int) -> Losses:
         """Return the first entries alone."""
         rows: dict[str, Any] = {
@@ -163,7 +148,6 @@ class Measurements:
         flips: share of the predictions that change; for populations, the mean over pairs of members.
         negative_flips: share of predictions that turn from right to wrong, likewise.
         retrained: share of predictions that differ between two baseline models; NaN for a single one.
-        intensification: corrected slope of recall distortion, [R] 5.
         ties: predictions in which classes tie, and their effect under the deployed `argmax`.
         doubts: what forbids a verdict on these measurements.
         notes: caveats for the reader, one sentence each.
@@ -186,7 +170,6 @@ class Measurements:
     flips: Estimate
     negative_flips: Estimate
     retrained: float
-    intensification: Estimate
     ties: TieReading
     doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
@@ -516,7 +499,6 @@ def measure(
         if exact
         else _negative_flip_rate(comparison),
         retrained=_retrained(comparison),
-        intensification=_slope(comparison),
         ties=ties,
         doubts=doubts_of(comparison),
         notes=(
@@ -704,20 +686,3 @@ def _rate(comparison: Comparison, rate: Change, own: float) -> Estimate:
     chance = f"Between two baseline models it is {100 * own:.2f} %."
     remark = "" if comparison.pairs or np.isnan(own) else chance
     return Estimate(float(rate.value[0]), float(low), float(high), remark, rate)
-
-
-def _slope(comparison: Comparison) -> Estimate:
-    """Return the corrected slope of recall distortion with its interval over images and members."""
-    labels = comparison.baseline.labels
-    slope = corrected_slope(
-        comparison.before,
-        comparison.after,
-        labels,
-        comparison.baseline.num_classes,
-        paired=bool(comparison.pairs),
-        clusters=comparison.clusters,
-    )
-    (low,), (high,) = slope.interval(comparison.confidence)
-    single = comparison.members == (1, 1)
-    remark = "If this one model was trained further, its slope is too low." if single else ""
-    return Estimate(float(slope.value[0]), float(low), float(high), remark)
