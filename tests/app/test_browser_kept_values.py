@@ -1,0 +1,74 @@
+"""Every control of every page keeps its value while another control changes, in a real browser."""
+
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from tests.builders.pages import settled
+
+pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api").expect
+
+VARIANT = {"variant": "magnitude 90 %"}
+LIMITS = {"max_worst_class_drop": "7", "max_flips": "0.4"}
+WORTHS = {"floor": "80", "worth": "2", "worth-unfairness": "5", "worth-accuracy": "0.5"}
+CLASS = {"class": "3", "question": "more than the average", "correction": "uncorrected"}
+CLASS |= {"sort": "name", "search": "3", "published": "true", "centering": "population"}
+FILTERS = {"show": "all images", "attribute": "hand: left", "order": "as stored", "from": "3"}
+SEVERITIES = {"panels": "fog", "variants": "float16", "rank": "top-5"}
+
+PLACES = [
+    ("", LIMITS, "More on every variant"),
+    ("operating_points", LIMITS | WORTHS | {"against": "sparsity"}, "All 10 columns"),
+    ("classes", VARIANT | CLASS | {"about": "Recall of every member"}, "fixed-point int8"),
+    ("exemplars", VARIANT | FILTERS, "float16"),
+    ("groups", VARIANT | {"by": "hand", "groups": "Exemplars"}, "fixed-point int8"),
+    ("corruptions", {"severity": "3", "variants": "float16", "rank": "top-5"}, "mean"),
+    ("corruptions", SEVERITIES | {"corruptions": "Severities"}, "top-1"),
+    ("distortion", {"variants": "float16"}, "Accuracy and slope"),
+    ("compare", VARIANT | {"before": "1", "after": "2", "kind": "newly wrong"}, "All 17 columns"),
+]
+"""A page, the values of its controls, and the text of another control that is then changed."""
+
+CONTROLS = """() => [...document.querySelectorAll(`
+    [data-testid=stMain] :is(input:not([type=checkbox]), [data-tag], [role=radio][aria-checked=true], input:checked,
+    [role=tab][aria-selected=true], [aria-current]), [data-testid=stPopoverBody] input
+`)].map(control => [control.ariaLabel ?? control.role ?? control.type, control.value || control.innerText].join(": "))"""
+
+
+def controls(page):
+    """What every control shows, also those of the limits, whose fields are drawn when they are opened."""
+    limits = page.get_by_role("button", name="Limits")
+    if limits.count():
+        limits.click()
+        page.get_by_role("spinbutton").first.wait_for()
+    return page.evaluate(CONTROLS)
+
+
+@pytest.mark.parametrize(("path", "values", "other"), PLACES)
+def test_controls_keep_their_values(viewer, visit, path, values, other):
+    page = visit(f"{viewer.url}/{path}?{urlencode(values)}")
+    page.get_by_test_id("stMain").get_by_text(other, exact=True).first.click()
+    settled(page)
+    chosen = {key: texts[0] for key, texts in parse_qs(urlsplit(page.url).query).items()}
+    assert len(set(values.items()) - set(chosen.items())) <= 1  # the other control's own
+    kept = controls(page)
+    page.reload()  # a link shows the same
+    settled(page)
+    assert kept == controls(page)
+    assert page.get_by_text("In the link").count() == 0
+
+
+def test_a_limit_that_is_typed_leaves_the_others(viewer, visit):
+    page = visit(f"{viewer.url}/classes")
+    page.locator(".st-key-menu").get_by_role("link", name="Overview").click()
+    settled(page)
+    page.get_by_text("More on every variant").click()
+    settled(page)
+    controls(page)
+    field = page.get_by_role("spinbutton", name="Drop of worst class")
+    field.fill("3")
+    field.press("Enter")
+    settled(page)
+    assert parse_qs(urlsplit(page.url).query) == {"max_worst_class_drop": ["3"]}
+    expect(page.get_by_role("spinbutton", name="Drop of accuracy")).to_have_value("1")
