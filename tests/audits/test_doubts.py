@@ -84,7 +84,8 @@ def test_a_doubt_about_the_baseline_is_the_headline_of_its_study():
     assert verdict.headline.startswith("Cannot judge. The baseline is right on ")
     assert set(verdict.frame()["outcome"]) == {"cannot judge"}
     assert (verdict.best, verdict.lead, verdict.alerts) == (None, None, ())
-    measured = {"a": measure(of(RIGHT), of(SWAPPED[RIGHT])), "b": measure(of(RIGHT), of(RIGHT))}
+    compressed = {"a": of(SWAPPED[RIGHT]), "b": of(RIGHT)}
+    measured = {key: measure(of(RIGHT), one, variants=2) for key, one in compressed.items()}
     verdict = study_verdict(measured, limits=LIMITS)
     assert verdict.frame()["outcome"].tolist() == ["cannot judge", "pass"]
     assert verdict.alerts[0].startswith("a: The compressed model is right on ")

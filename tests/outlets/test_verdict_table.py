@@ -62,7 +62,7 @@ def test_a_new_column_is_a_field_of_the_result_and_an_entry_of_the_catalogue(ver
 def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):
     text = html(verdict)
     for row in verdict.frame().to_dict("records"):
-        mark = {"pass": "✓", "fail": "✗", "cannot judge": "?"}[row["outcome"]]
+        mark = {"pass": "✓", "fail": "✗", "passes alone": "✓", "cannot judge": "?"}[row["outcome"]]
         assert f'<span aria-hidden="true">{mark}</span>&nbsp;{row["outcome"].upper()}' in text
     assert text.count("★ recommended") == (verdict.best is not None)
     assert "<i>" not in text

@@ -441,7 +441,8 @@ PARTS["Accuracy and recall"] = {
 }
 PARTS[VERDICTS] = {
     "verdicts.outcome": _text(
-        "verdict", "Outcome of the gate: pass, fail, or the data cannot judge"
+        "verdict",
+        "Outcome of the gate: pass, fail, cannot judge, or passes alone, without the correction for all variants",
     ),
     "verdicts.reason": Column("why", cell=lambda row: Cell(with_minus_signs(row["reason"]))),
     "verdicts.top1": _share("top-1", "Mean accuracy"),

@@ -87,8 +87,7 @@ def first_screen(verdict: StudyVerdict, advice: Recommendation | None = None) ->
     if again := retraining_in_words(verdict):
         parts.append(Text(again))
     parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
-    unlisted = (frame["outcome"] == PASS) & ~frame["variant"].isin(verdict.alone)
-    unlisted |= frame["variant"] == (advice and advice.variant)
+    unlisted = (frame["outcome"] == PASS) | (frame["variant"] == (advice and advice.variant))
     for row in frame[~unlisted].to_dict("records"):
         parts.append(Text(printable(f"- {row['title']}: {row['reason']}")))
     return Group(*parts, Text())

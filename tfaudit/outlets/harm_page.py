@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.analysis.harm import ESTIMATES, WIDEST, HarmBenchmark, with_ends
-from tfaudit.audits.gate.chart import COLOUR, SHAPE
+from tfaudit.audits.gate.chart import outcome_encoding
 from tfaudit.charts.style import Drawing, row_axis, tooltips
 from tfaudit.errors import require
 from tfaudit.outlets.columns import column
@@ -125,8 +125,7 @@ def harm_chart(benchmark: HarmBenchmark) -> Drawing:
                 f"{name}:Q", title=title, scale=alt.Scale(type="symlog", constant=0.1), axis=axis
             ),
             y=y if place == 0 else y.axis(None),
-            color=COLOUR,
-            shape=SHAPE,
+            **outcome_encoding(rows),
             tooltip=tooltips("model:N", "compressor:N", "worst_class:N", **{name: ".2f"}),
         )
         for place, (name, title) in enumerate(

@@ -74,7 +74,7 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         cells = [_text(cell_of(name, entry, row).in_line) for name, entry in columns.items()]
         exemplars = summary.exemplars.get(row["variant"])
         count = "" if exemplars is None else f"{len(exemplars.index):,}"
-        mark = MARKS[row["outcome"]].markdown + " alone" * (row["variant"] in verdict.alone)
+        mark = MARKS[row["outcome"]].markdown
         rows.append([title, mark, *cells, count])
     sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
     parts += [*markdown_table(headings, rows), "", sentence]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,7 +13,7 @@ class OutcomeMark:
     """Signs of one outcome; nothing is shown by colour alone.
 
     Attributes:
-        word: the outcome in text, in capitals unless it is a pass.
+        word: the outcome in text, in capitals unless it passes.
         sign: sign before the word in a page.
         emoji: emoji before the word in Markdown.
         style: style of the word in a terminal, as Rich names it.
@@ -37,6 +37,7 @@ class OutcomeMark:
 MARKS: Mapping[str, OutcomeMark] = {
     FAIL: OutcomeMark("FAIL", "✗", "❌", "bold red"),
     CANNOT_JUDGE: OutcomeMark("CANNOT JUDGE", "?", "⚠️", "bold yellow"),
+    ALONE: OutcomeMark("passes alone", "✓", "⚠️", "bold yellow"),
     PASS: OutcomeMark("pass", "✓", "✅", "green"),
 }
-"""Marks by outcome of a check, the gravest first."""
+"""Marks by outcome of a check or of a variant, the gravest first."""

@@ -477,7 +477,7 @@ class _Search:
         facts.loc[BASELINE, "bytes"] = self._baseline_bytes
         limits = self._settings.limits
         tested = study_verdict(measured, facts, limits, baseline=BASELINE).frame()
-        tested = tested.set_index("variant").drop(columns="reason")
+        tested = tested.set_index("variant").drop(columns=["outcome", "reason"])
         table = tested.combine_first(planned)
         table["latency_1_ms"] = self._latencies()
         table["order"] = table["bytes"].fillna(table["expected"])

@@ -3,7 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.audits.gate.chart import COLOUR, OUTCOMES, SHAPE
+from tfaudit.audits.gate.chart import outcome_encoding
+from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.charts.style import GREY, WIDTH, Drawing, dashed_rule, tooltips
 
 HEIGHT = 300  # pixels
@@ -36,11 +37,12 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
         *tooltips(top1=".4f"),
         *tooltips("worst_class:N", worst_change_pp="+.2f"),
     ]
+    looks = outcome_encoding(shown)
     bars = base.mark_rule(opacity=0.5).encode(
-        x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=COLOUR
+        x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=looks["color"]
     )
     points = base.mark_point(size=80, filled=True, opacity=0.9)
-    points = points.encode(x=x, y=y, color=COLOUR, shape=SHAPE, tooltip=tooltip)
+    points = points.encode(x=x, y=y, tooltip=tooltip, **looks)
     chosen = alt.Chart(shown[shown["chosen"]])
     ring = chosen.mark_point(
         size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle"

@@ -4,6 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
 from tfaudit.charts.style import (
     AMBER,
     GAIN,
@@ -16,12 +17,24 @@ from tfaudit.charts.style import (
     tooltips,
 )
 
-OUTCOMES = ["fail", "cannot judge", "pass"]
-COLOURS = [LOSS, AMBER, GAIN]
-SHAPES = ["cross", "diamond", "circle"]
+MARKS = {
+    FAIL: (LOSS, "cross"),
+    CANNOT_JUDGE: (AMBER, "diamond"),
+    ALONE: (AMBER, "triangle-up"),
+    PASS: (GAIN, "circle"),
+}
+"""Colour and shape of each outcome."""
 
-COLOUR = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
-SHAPE = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
+
+def outcome_encoding(frame: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
+    """Return colour and shape of the column `outcome`; the legend has `ALONE` only if a row has it."""
+    names = [name for name in MARKS if name != ALONE or frame["outcome"].eq(ALONE).any()]
+    colours, shapes = zip(*(MARKS[name] for name in names), strict=True)
+    scale = alt.Scale(domain=names, range=shapes)
+    return {
+        "color": categories("outcome", names, colours),
+        "shape": alt.Shape("outcome:N", title=None, scale=scale),
+    }
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
@@ -67,9 +80,10 @@ def _outcomes(
 ) -> tuple[alt.Chart, alt.Chart]:
     """Return the marks of intervals and values, with the colour and shape of the outcome."""
     low, high = interval
-    bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=high, y=y, color=COLOUR)
+    looks = outcome_encoding(base.data)
+    bars = base.mark_rule(strokeWidth=2).encode(x=low, x2=high, y=y, color=looks["color"])
     points = base.mark_point(size=size, filled=True, opacity=1)
-    return bars, points.encode(x=x, y=y, color=COLOUR, shape=SHAPE, tooltip=tooltip)
+    return bars, points.encode(x=x, y=y, tooltip=tooltip, **looks)
 
 
 def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]) -> Drawing:

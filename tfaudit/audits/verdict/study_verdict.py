@@ -72,7 +72,6 @@ class StudyVerdict(Result):
             test is needed.
         best: key of the variant to ship: the smallest file that passes also after the correction for all variants;
             among files at most 1 % larger the one whose worst class loses least. None if there is none.
-        alone: keys of the variants that pass, but not after this correction.
         limits: limits that the gate checked.
         verdicts: verdicts of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
@@ -87,7 +86,6 @@ class StudyVerdict(Result):
     headline: str
     collapsed: Mapping[str, str]
     best: str | None
-    alone: tuple[str, ...]
     limits: Limits
     verdicts: Mapping[str, Verdict]
     lost: Mapping[str, tuple[str, ...]]
@@ -157,27 +155,33 @@ class StudyVerdict(Result):
 
     @property
     def outcomes(self) -> Mapping[str, str]:
-        """Return the outcome of every variant: "pass", "fail", "cannot judge", or "passes alone" if in `alone`."""
-        outcomes = dict(zip(self.table["variant"], self.table["outcome"], strict=True))
-        return outcomes | dict.fromkeys(self.alone, ALONE)
+        """Return the outcome of every variant, as in `frame`."""
+        return dict(zip(self.table["variant"], self.table["outcome"], strict=True))
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Return the keys of the variants that pass, but not after the correction for all variants."""
+        return tuple(key for key, outcome in self.outcomes.items() if outcome == ALONE)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per compressed variant, in the order of the study.
 
-        Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge), `reason` (a sentence), `best` (whether
-        it is the one to ship), `top1` (mean accuracy, a share), its change `change_pp` with `change_low_pp` and
-        `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (mean recalls, shares) and their change
-        `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes); `changed_share`
-        (of the predictions; for populations, the mean over pairs of members), `retrained_share` (the share in which two
-        baseline models differ), `examples` (their number) and `size_ratio` (gzipped bytes as a share of the baseline's;
-        of plain bytes where only those are known). Unknown figures are NaN, unknown classes None.
+        Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge, or "passes alone", without the
+        correction for all variants), `reason` (a sentence), `best` (whether it is the one to ship), `top1` (mean
+        accuracy, a share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with
+        `worst_before` and `worst_after` (mean recalls, shares) and their change `worst_change_pp`, `worst_low_pp`,
+        `worst_high_pp`; `lost` and `collapsed` (numbers of classes); `changed_share` (of the predictions; for
+        populations, the mean over pairs of members), `retrained_share` (the share in which two baseline models differ),
+        `examples` (their number) and `size_ratio` (gzipped bytes as a share of the baseline's; of plain bytes where
+        only those are known). Unknown figures are NaN, unknown classes None.
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
         """Return the headline, the alerts, the best variant and the number of variants by outcome."""
         counts = {
-            name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES
+            name.replace(" ", "_"): int((self.table["outcome"] == name).sum())
+            for name in (*OUTCOMES, ALONE)
         }
         return {
             "headline": self.headline,
@@ -281,6 +285,7 @@ def study_verdict(
     table["best"] = table.index == best
     among = f"among {len(variants)} variants" if alone else ""
     if alone:
+        table.loc[alone, "outcome"] = ALONE
         table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
     return StudyVerdict(
         table=table,
@@ -289,7 +294,6 @@ def study_verdict(
         else _headline(variants, best, table, among, _IN_WORDS[sizes]),
         collapsed=_collapsed(variants),
         best=None if best is None else variants[best].key,
-        alone=tuple(variants[row].key for row in alone),
         limits=limits,
         verdicts=verdicts,
         lost=lost,
@@ -542,10 +546,10 @@ def _headline(
     chosen = variants[best]
     ratio = table["size_ratio"][best]
     size = f" with {100 * ratio:.1f} % of the {which_bytes}" if np.isfinite(ratio) else ""
-    if table["outcome"].eq(PASS).sum() == 1:
+    if among:
+        passes = f"passes, also {among}{',' if size else ''}"
+    elif table["outcome"].eq(PASS).sum() == 1:
         passes = "passes"
-    elif among:
-        passes = f"passes, also {among},"
     else:
         passes = "is the smallest that passes," if size else "passes"
     points = round(table["change_pp"][best], 1)
