@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.first_screens import HURT, printed
+from tests.builders.exact_tails import any_fails, fails
 from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.simulated_grids import grid, passes_once
@@ -459,6 +460,33 @@ def gate(seeds: range) -> pd.DataFrame:
     )
 
 
+WON = (0, 0.002, 0.01, 0.03, 0.1)
+"""Shares of images that are won, besides those that are lost."""
+
+
+def far(seeds: range) -> pd.DataFrame:
+    """Return how often classes of single models fail, exactly: no study is drawn.
+
+    All lose exactly the limit and any fails, for the worst share of images that are won; or one of them loses twice the
+    limit, and 2 % of its images are won.
+    """
+    rows = []
+    for (classes, images), loss in itertools.product(
+        ((2, 200), (10, 200), (10, 500), (100, 500), (1000, 500), (1000, 50)),
+        (0.02, 0.04, 0.05, 0.1),
+    ):
+        figures = []
+        for alone in (True, False):
+            how = {"score_alone": alone}
+            figures.append(max(any_fails(classes, images, loss, won, **how) for won in WON))
+            figures.append(fails(classes, images, 2 * loss, 0.02, limit=loss, **how))
+        design = f"{classes:,}", f"{images:,}", f"{100 * loss:g}"
+        rows.append((*design, *(100 * np.array(figures)[[0, 2, 1, 3]])))
+    columns = ["classes", "images", "limit, points", "any fails, Tango alone", "any fails"]
+    columns += ["twice the limit fails, Tango alone", "twice the limit fails"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def studies(truth: Truth, seeds: range, **sizes: int) -> Iterator[tuple[Predictions, Predictions]]:
     """Yield simulated studies."""
     return (simulate(truth, seed, **sizes) for seed in seeds)
@@ -478,6 +506,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "looks": looks,
     "sequential": sequential,
     "members": members,
+    "far": far,
     "gate": gate,
 }
 

@@ -9,6 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from tests.builders.exact_tails import any_fails, tails
 from tfaudit.errors import InputError
 from tfaudit.stats.contingency import (
     chance_agreement,
@@ -174,6 +175,21 @@ def test_it_covers_the_truth_as_often_as_it_says(rng):
     cells = rng.multinomial(60, [0.7, 0.15, 0.05, 0.1], size=20_000)
     low, high = paired_interval(cells[:, 1], cells[:, 2], cells.sum(1))
     assert np.mean((low <= -0.1) & (high >= -0.1)) == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("won", [0.0, 0.01, 0.1])
+@pytest.mark.parametrize("loss", [0.04, 0.1])
+@pytest.mark.parametrize(("classes", "images"), [(10, 200), (100, 500), (1000, 500), (1000, 50)])
+def test_no_class_of_many_fails_at_its_limit_more_often_than_by_its_level(
+    classes, images, loss, won
+):
+    """All classes lose exactly the limit. Tango's interval at these levels fails one in up to 14 % of studies."""
+    assert any_fails(classes, images, loss, won) <= 0.025
+
+
+def test_far_tails_below_the_loss_keep_their_level_too():
+    for images, loss, won in ((50, 0.1, 0.03), (200, 0.05, 0.003), (1000, 0.05, 0.03)):
+        assert max(tails(images, loss, won, 0.995)) <= 0.0025
 
 
 def test_the_interval_where_all_none_or_nobody_changed():

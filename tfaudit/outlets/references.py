@@ -46,6 +46,8 @@ Mi E. Miller. Adding Error Bars to Evals: A Statistical Approach to Language Mod
 Ki L. Kish. Survey Sampling. Wiley, 1965.
 IK G. W. Imbens, M. Kolesár. Robust Standard Errors in Small Samples: Some Practical Advice. Review of Economics and \
 Statistics 98, 2016.
+ZD G. Y. Zou, A. Donner. Construction of confidence limits about effect measures: a general approach. Statistics in \
+Medicine 27, 2008.
 FF M. P. Fay, E. J. Feuer. Confidence intervals for directly standardized rates: a method based on the gamma \
 distribution. Statistics in Medicine 16, 1997.
 HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. Gallego-Posada. Balancing Act: \

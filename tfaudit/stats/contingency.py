@@ -13,6 +13,11 @@ from scipy import special, stats
 from tfaudit.errors import InputError, require, require_level
 from tfaudit.stats.ratios import ratio
 
+FAR = 0.02
+"""Tail below which ends of `paired_interval` come from exact intervals of the lost and the won share [ZD]."""
+
+_LEAST_LOG_TAIL, _BISECTIONS = -600.0, 50
+
 
 def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray:
     """Compute exact two-sided p-values of McNemar's test, float64, one per table.
@@ -86,6 +91,13 @@ def paired_interval(
     conservative, does not reject 0 at the level 1 - confidence, the interval is widened to contain 0, so it never
     contradicts that p-value.
 
+    The score test's far tails are too light where few pairs change, which matters for intervals that hold for many
+    classes at once: of 1,000 classes with 500 pairs that all lose exactly 4 points, one or more seem to lose more in up
+    to 14.3 % of studies instead of 2.5 % (`python -m benchmarks.verdicts far`). Where a tail is below `FAR`, an end is
+    therefore at the distance `sqrt(a^2 + b^2 + 2 r a b)` from the difference or further: a and b are the distances to
+    the ends of the exact intervals of Clopper and Pearson of both shares, -r is their correlation [ZD]. With it that
+    happens in 1.7 %.
+
     Args:
         lost: `(C,)` numbers >= 0, pairs that were right and became wrong.
         won: `(C,)` pairs that were wrong and became right.
@@ -104,8 +116,12 @@ def paired_interval(
     down, up, n = amounts(lost=lost, won=won, pairs=pairs)
     if (down + up > n + 1e-9).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
-    margin = special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(n, 1)
+    tail = (1 - confidence) / 2
+    margin = special.ndtri(max(tail, FAR)) ** 2 / np.maximum(n, 1)
     low, high = _ends(ratio(down, n), ratio(up, n), margin)
+    if tail < FAR:
+        low = np.minimum(low, _far_low(down, up, n, tail))
+        high = np.maximum(high, -_far_low(up, down, n, tail))
     possible = mcnemar(down, up) > 1 - confidence
     low = np.where(possible, np.minimum(low, 0.0), low)
     return low, np.where(possible, np.maximum(high, 0.0), high)
@@ -136,8 +152,28 @@ def paired_difference_p(
         statistic = n * square / np.maximum(variance, 0)
     p = special.chdtrc(1, np.where(square > 0, statistic, 0.0))
     observed = shares[1] - shares[0]
+    far = p < 2 * FAR
+    p = np.where(far, 2 * _far_tail(down, up, n, difference, far), p)
     towards_0 = (difference * observed >= 0) & (np.abs(difference) <= np.abs(observed))
     return np.where(towards_0, np.maximum(p, mcnemar(down, up)), p)
+
+
+def least_share(count: np.ndarray, total: np.ndarray, tail: float | np.ndarray) -> np.ndarray:
+    """Return the lower ends of exact intervals of shares (Clopper and Pearson 1934).
+
+    The upper end of a share is 1 less the lower end of the rest. Counts may be fractions.
+
+    Args:
+        count: numbers from 0 to `total` of any shape.
+        total: numbers above 0.
+        tail: probability of each tail, (1 - confidence) / 2.
+
+    Example:
+        >>> least_share(np.array([0, 8]), np.array([10, 10]), 0.025).round(3)
+        array([0.   , 0.444])
+    """
+    least = special.betaincinv(np.maximum(count, 1e-9), total - count + 1, tail)
+    return np.where(count > 0, least, 0.0)
 
 
 def flip_counts(
@@ -196,6 +232,38 @@ def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
         inside = np.where(accepted, middle, inside)
         outside = np.where(accepted, outside, middle)
     return (inside + outside) / 2
+
+
+def _far_low(
+    down: np.ndarray, up: np.ndarray, n: np.ndarray, tail: float | np.ndarray
+) -> np.ndarray:
+    """Return the lower ends of differences from exact intervals of both shares, at tails below `FAR` [ZD]."""
+    lost, won = ratio(down, n), ratio(up, n)
+    below = won - least_share(up, n, tail)
+    above = 1 - least_share(n - down, n, tail) - lost
+    correlation = np.sqrt(np.nan_to_num(ratio(lost * won, (1 - lost) * (1 - won))))
+    distance = np.sqrt(below**2 + above**2 + 2 * correlation * below * above)
+    return np.maximum(won - lost - distance, -1.0)
+
+
+def _far_tail(
+    down: np.ndarray, up: np.ndarray, n: np.ndarray, difference: np.ndarray, far: np.ndarray
+) -> np.ndarray:
+    """Return the tails, at most `FAR`, at which the ends of `_far_low` are the differences; found where `far`."""
+    tails = np.full(far.shape, FAR)
+    down, up, n, difference = (
+        np.broadcast_to(part, far.shape)[far] for part in (down, up, n, difference)
+    )
+    above = n * difference > up - down
+    down, up = np.where(above, up, down), np.where(above, down, up)
+    difference = np.where(above, -difference, difference)
+    inside, outside = np.full(down.shape, _LEAST_LOG_TAIL), np.full(down.shape, np.log(FAR))
+    for _ in range(_BISECTIONS):
+        middle = (inside + outside) / 2
+        excluded = _far_low(down, up, n, np.exp(middle)) > difference
+        inside, outside = np.where(excluded, inside, middle), np.where(excluded, middle, outside)
+    tails[far] = np.exp(outside)
+    return tails
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:

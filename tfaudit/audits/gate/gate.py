@@ -215,7 +215,8 @@ def gate(
     members would decide if the true loss is the measured one. At a true loss of exactly the limit, a pass and a failure
     each have a probability of at most alpha; a model that loses less fails even more rarely.
 
-    - Single models: Tango's interval, over images; over clusters if the images form clusters, as in populations [Mi].
+    - Single models: Tango's interval, over images; the interval that holds for all classes at once comes from exact
+      intervals of both shares [ZD]. Over clusters if the images form clusters, as in populations [Mi].
     - Populations (two members or more each): intervals over images and members [C]; those of ten classes or more have
       moderated variances between members (`Change.moderated`).
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any

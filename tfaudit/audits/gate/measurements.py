@@ -30,6 +30,7 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
     flip_counts,
+    least_share,
     mcnemar,
     paired_difference_p,
     paired_interval,
@@ -644,9 +645,9 @@ def _losses(
 
 def _share(count: float, total: int, alpha: float) -> Estimate:
     """Return a share with the exact interval of Clopper and Pearson (1934)."""
-    low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
-    high = special.betaincinv(count + 1, total - count, 1 - alpha / 2) if count < total else 1.0
-    return Estimate(count / total, float(low), float(high))
+    counts = np.array([count, total - count])
+    low, rest = least_share(counts, np.full(2, total), alpha / 2)
+    return Estimate(count / total, float(low), float(1 - rest))
 
 
 def _flip_rate(comparison: Comparison) -> Estimate:
