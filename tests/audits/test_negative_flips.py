@@ -3,11 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tests.builders.populations import population
 from tests.builders.simulated_studies import TRUTHS, simulate
 from tfaudit.audits.flips.declaration import rate_findings
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.gate.gate import gate
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.predictions import Predictions
 from tfaudit.stats.two_way import excess_negative_flips, negative_flips
@@ -35,6 +39,32 @@ def test_rates_are_means_over_pairs_of_models(paired):
     np.testing.assert_allclose(
         table["relative_pp"][1:], 100 * (table["negative_share"][1:] - table["negative_share"][0])
     )
+
+
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("clusters", [None, np.arange(200) // 4])
+def test_the_table_has_the_interval_of_the_gate(members, clusters):
+    """It was symmetric, 0 to .64 % of 3 in 1,000; the gate's is exact, or that of rare events."""
+    sides = [population(seed, members=members) for seed in (1, 2)]
+    sides = [Predictions(side.labels, side.ranked, clusters=clusters) for side in sides]
+    (check,) = gate(*sides, Limits(negative_flips=0.1)).checks
+    row = flip_rates(*sides).frame().iloc[0]
+    shown = row[["negative_share", "negative_low", "negative_high"]].tolist()
+    assert shown == [check.value, check.low, check.high]
+    if members == 1 and clusters is None:
+        lost = round(200 * check.value)
+        assert shown[1:] == pytest.approx(tuple(stats.binomtest(lost, 200).proportion_ci()))
+
+
+def test_an_accuracy_of_a_single_model_has_the_exact_interval():
+    before, after = (population(seed, members=1) for seed in (1, 2))
+    table = groups(before, after, before.labels % 2).frame()
+    for side, model in (("before", before), ("after", after)):
+        for row in table.itertuples():
+            inside = before.labels % 2 == int(row.group)
+            exact = stats.binomtest(int(model.correct()[0, inside].sum()), int(inside.sum()))
+            shown = getattr(row, f"{side}_low"), getattr(row, f"{side}_high")
+            assert shown == pytest.approx(tuple(exact.proportion_ci()))
 
 
 @pytest.mark.parametrize("paired", [True, False])

@@ -6,7 +6,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import Table2x2
 
 from tfaudit.errors import InputError
-from tfaudit.stats.proportions import FISHER, Z, compare_proportions
+from tfaudit.stats.proportions import FISHER, Z, compare_proportions, exact_interval
 
 COUNTS = np.array(
     [[30, 100, 15, 120], [2, 10, 1, 10], [0, 50, 0, 60], [50, 50, 60, 60], [400, 1000, 500, 1000]]
@@ -41,6 +41,19 @@ def test_ratio_is_the_relative_risk():
         assert found.ratio[i] == pytest.approx(Table2x2(table(*COUNTS[:, i])).riskratio)
     assert np.isnan(found.ratio[2])
     assert found.ratio[3] == 1
+
+
+def test_the_exact_interval_of_a_share_is_scipys():
+    hits, totals = [0, 3, 12, 1000, 5], [1000, 1000, 100, 1000, 5]
+    for confidence in (0.9, 0.95, 0.999):
+        ends = [
+            stats.binomtest(hit, total).proportion_ci(confidence)
+            for hit, total in zip(hits, totals, strict=True)
+        ]
+        np.testing.assert_allclose(np.transpose(exact_interval(hits, totals, confidence)), ends)
+    assert np.isnan(exact_interval([0], [0])).all()
+    part = exact_interval(2.5, 10)  # classes tie
+    assert exact_interval(2, 10)[0] < part[0] < 0.25 < part[1] < exact_interval(3, 10)[1]
 
 
 def newcombe(count, total, other_count, other_total):

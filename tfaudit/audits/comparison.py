@@ -10,8 +10,9 @@ from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.member_rows import all_in_order
+from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import GroupChanges, group_changes
+from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Comparison:
     def members(self) -> tuple[int, int]:
         """Numbers of members of the baseline and of the compressed population."""
         return self.baseline.num_members, self.compressed.num_members
+
+    @property
+    def exact(self) -> bool:
+        """Whether one model is compared with one on independent images, which exact methods are for."""
+        return self.members == (1, 1) and self.clusters is None
 
     @property
     def is_one_against_several(self) -> bool:
@@ -176,6 +182,20 @@ class Comparison:
             paired=bool(self.pairs),
             clusters=self.clusters,
         )
+
+    def share_interval(self, share: Change, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both ends of the intervals of shares of images, such as those that turn from right to wrong.
+
+        For one model against one it is the exact interval of Clopper and Pearson [CP]; for populations, and where
+        images form clusters, that of rare events over images and members [FF].
+
+        Args:
+            share: `(G,)` shares of groups of images.
+            examples: `(G,)` numbers of their images.
+        """
+        if self.exact:
+            return exact_interval(share.value * examples, examples, self.confidence)
+        return share.rate_interval(self.confidence)
 
     def exact_changes(
         self, groups: np.ndarray, count: int

@@ -48,6 +48,8 @@ IK G. W. Imbens, M. Kolesár. Robust Standard Errors in Small Samples: Some Prac
 Statistics 98, 2016.
 ZD G. Y. Zou, A. Donner. Construction of confidence limits about effect measures: a general approach. Statistics in \
 Medicine 27, 2008.
+CP C. J. Clopper, E. S. Pearson. The use of confidence or fiducial limits illustrated in the case of the binomial. \
+Biometrika 26, 1934.
 FF M. P. Fay, E. J. Feuer. Confidence intervals for directly standardized rates: a method based on the gamma \
 distribution. Statistics in Medicine 16, 1997.
 HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. Gallego-Posada. Balancing Act: \

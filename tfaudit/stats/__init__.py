@@ -1,7 +1,8 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
 Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
-Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions`
+Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions`,
+              `exact_interval`
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
@@ -40,7 +41,7 @@ _MODULES = {
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "precision": ("SampleSize", "Spread"),
-    "proportions": ("Proportions", "compare_proportions"),
+    "proportions": ("Proportions", "compare_proportions", "exact_interval"),
     "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),
     "t_tests": (

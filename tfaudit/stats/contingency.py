@@ -159,13 +159,13 @@ def paired_difference_p(
 
 
 def least_share(count: np.ndarray, total: np.ndarray, tail: float | np.ndarray) -> np.ndarray:
-    """Return the lower ends of exact intervals of shares (Clopper and Pearson 1934).
+    """Return the lower ends of exact intervals of shares, Clopper and Pearson's [CP]; NaN of none.
 
     The upper end of a share is 1 less the lower end of the rest. Counts may be fractions.
 
     Args:
         count: numbers from 0 to `total` of any shape.
-        total: numbers above 0.
+        total: numbers of 0 or more.
         tail: probability of each tail, (1 - confidence) / 2.
 
     Example:
@@ -173,7 +173,7 @@ def least_share(count: np.ndarray, total: np.ndarray, tail: float | np.ndarray) 
         array([0.   , 0.444])
     """
     least = special.betaincinv(np.maximum(count, 1e-9), total - count + 1, tail)
-    return np.where(count > 0, least, 0.0)
+    return np.where(count > 0, least, np.where(total > 0, 0.0, np.nan))
 
 
 def flip_counts(

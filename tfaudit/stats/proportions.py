@@ -1,4 +1,4 @@
-"""Tests of two independent proportions, many at once."""
+"""Intervals of proportions, and tests of two independent ones, many at once."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require, require_level
-from tfaudit.stats.contingency import counts
+from tfaudit.stats.contingency import counts, least_share
 from tfaudit.stats.ratios import ratio
 
 FISHER, Z = "Fisher exact", "z"
@@ -35,6 +35,25 @@ class Proportions:
     high: np.ndarray
     p: np.ndarray
     test: np.ndarray
+
+
+def exact_interval(
+    hits: ArrayLike, totals: ArrayLike, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both ends of the exact intervals of shares of Clopper and Pearson [CP], `(A,)` each; NaN of no example.
+
+    Args:
+        hits: `(A,)` numbers of examples that count; fractions where ties count in part.
+        totals: `(A,)` numbers of examples.
+        confidence: level of the intervals, in (0, 1).
+
+    Example:
+        >>> [end.round(4).tolist() for end in exact_interval([0, 3], [1000, 1000])]
+        [[0.0, 0.0006], [0.0037, 0.0087]]
+    """
+    count, total = np.asarray(hits, float), np.asarray(totals, float)
+    tail = (1 - confidence) / 2
+    return least_share(count, total, tail), 1 - least_share(total - count, total, tail)
 
 
 def compare_proportions(

@@ -18,6 +18,7 @@ from scipy import special
 
 from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.member_rows import Rows
+from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import BestClasses
 
@@ -301,6 +302,8 @@ def accuracy_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return both ends of the interval of every group's accuracy over images and members, `(G,)` each in [0, 1].
 
+    A single model on independent images has the exact interval of Clopper and Pearson [CP].
+
     Args:
         correct: `(K, N)` booleans or rows, whether member k is right on image i.
         groups: `(N,)` integers, the group of each image from 0 to G - 1.
@@ -313,7 +316,12 @@ def accuracy_interval(
         >>> [end.round(2).tolist() for end in accuracy_interval(right, np.zeros(10, int), 1)]
         [[0.5], [1.0]]
     """
-    level = _changes([Rows.of(correct)], groups, count, clusters).absolute
+    right = Rows.of(correct)
+    if len(right) == 1 and clusters is None:
+        return exact_interval(
+            np.bincount(groups, right[0], count), np.bincount(groups, minlength=count), confidence
+        )
+    level = _changes([right], groups, count, clusters).absolute
     return level.interval(confidence, least=0, most=1)
 
 

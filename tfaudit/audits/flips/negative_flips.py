@@ -130,7 +130,7 @@ def _rows(comparison: Comparison, groups: np.ndarray, names: tuple[str, ...]) ->
     excess = Change.without_error(np.full(count, np.nan))
     if not paired and min(comparison.members) > 1:
         excess = excess_negative_flips(before, after, groups, count, clusters=clusters)
-    low, high = flips.absolute.interval(1 - alpha, least=0, most=1)
+    low, high = comparison.share_interval(flips.absolute, everywhere)
     relative_p = adjust(flips.relative.p(), "holm")
     directions = np.where(flips.relative.value > 0, MORE, FEWER)
     return pd.DataFrame(

@@ -228,8 +228,8 @@ def gate(
       fails only by the interval that holds for all of them at once (Bonferroni).
     - Drop of slices: the slices that lose most on half of the images (`tfaudit.slices`), on the other half, by the same
       rule.
-    - Flips of single models: the exact interval of Clopper and Pearson. Flips of populations are means over pairs of
-      members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
+    - Flips of single models: the exact interval of Clopper and Pearson [CP]. Flips of populations are means over pairs
+      of members, or over all combinations without pairs, with an interval for rare events over images and members [FF].
     - Sizes are exact: the value decides.
     - Doubts: nothing is judged if the baseline would be right in another order of its outputs, if it is not better than
       chance (one-sided at level alpha, given how often it predicts each class), less accurate than the compressed model

@@ -30,13 +30,13 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
     flip_counts,
-    least_share,
     mcnemar,
     paired_difference_p,
     paired_interval,
 )
 from tfaudit.stats.mixtures import LossMixture
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
+from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import (
     Change,
@@ -298,8 +298,8 @@ class Measurements:
             return self._needed(gap, parts, units, images, 1 - self.alpha, unit=1)
 
         def enough(count: int) -> bool:
-            share = _share(rate.value * count, count, self.alpha)
-            return not share.low <= limit <= share.high
+            low, high = exact_interval(rate.value * count, count, 1 - self.alpha)
+            return not low <= limit <= high
 
         needed = smallest(images, MOST_IMAGES, enough)
         return SampleSize(needed, 1) if needed else None
@@ -480,11 +480,9 @@ def measure(
     if not single and min(members) == 1:
         got = f"{members[1]} members against a baseline of {members[0]}"
         raise InputError("compressed", got, "one model against one, or populations of 2 or more")
-    exact = single and comparison.clusters is None
     overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all images",))
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
-    count = baseline.num_examples
     ties = tie_reading(comparison)
     return Measurements(
         members=members,
@@ -495,10 +493,8 @@ def measure(
         classes=classes,
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
-        flips=_share(ties.flips, count, alpha) if exact else _flip_rate(comparison),
-        negative_flips=_share(float(overall.lost[0]), count, alpha)
-        if exact
-        else _negative_flip_rate(comparison),
+        flips=_flip_rate(comparison),
+        negative_flips=_negative_flip_rate(comparison),
         retrained=_retrained(comparison),
         ties=ties,
         doubts=doubts_of(comparison),
@@ -506,7 +502,7 @@ def measure(
             *ties.sentences(),
             *comparison.notes,
             *empty_class_notes(baseline.class_names, classes.examples),
-            *(small_class_notes(classes.examples, alpha) if exact else ()),
+            *(small_class_notes(classes.examples, alpha) if comparison.exact else ()),
         ),
         variants=variants,
         corrected=measure(baseline, compressed, paired=paired, alpha=alpha / variants)
@@ -526,8 +522,7 @@ def _losses_of(
         names: names of the groups.
         at_once: number of losses that `sure_low` holds for at once; by default that of the groups with images.
     """
-    single = comparison.members == (1, 1) and comparison.clusters is None
-    losses = _pair_losses if single else _population_losses
+    losses = _pair_losses if comparison.exact else _population_losses
     at_once = at_once or max(1, len(np.unique(groups)))
     return losses(comparison, groups, names, at_once)
 
@@ -643,13 +638,6 @@ def _losses(
     )
 
 
-def _share(count: float, total: int, alpha: float) -> Estimate:
-    """Return a share with the exact interval of Clopper and Pearson (1934)."""
-    counts = np.array([count, total - count])
-    low, rest = least_share(counts, np.full(2, total), alpha / 2)
-    return Estimate(count / total, float(low), float(1 - rest))
-
-
 def _flip_rate(comparison: Comparison) -> Estimate:
     """Return the rate at which predictions change, with its interval over images and members."""
     populations = comparison.baseline, comparison.compressed
@@ -683,7 +671,8 @@ def _negative_flip_rate(comparison: Comparison) -> Estimate:
 
 def _rate(comparison: Comparison, rate: Change, own: float) -> Estimate:
     """Return a rate with its interval; `own` is the rate between two members of the baseline, NaN for a single one."""
-    (low,), (high,) = rate.rate_interval(comparison.confidence)
+    (low,), (high,) = comparison.share_interval(rate, np.array([comparison.baseline.num_examples]))
     chance = f"Between two baseline models it is {100 * own:.2f} %."
     remark = "" if comparison.pairs or np.isnan(own) else chance
-    return Estimate(float(rate.value[0]), float(low), float(high), remark, rate)
+    over_members = None if comparison.exact else rate
+    return Estimate(float(rate.value[0]), float(low), float(high), remark, over_members)
