@@ -41,7 +41,7 @@ LASTING = [
     KeyError("x"),
     ImportError("no module"),
     InputError("images", "a", "b"),
-    ConversionError("no kernel"),
+    ConversionError("model", "no kernel", "another"),
     RuntimeError("boom"),
     tf.errors.InvalidArgumentError(None, None, "shapes"),
     raised_from(ValueError("x")),

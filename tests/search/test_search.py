@@ -306,17 +306,17 @@ def test_without_training_data_and_without_a_directory(search, model):
 @pytest.mark.slow
 def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(search, monkeypatch):
     real = Conversions.file
-    reason = "kind 'dynamic_range': TensorFlow Lite cannot"
+    reason = ConversionError("model", "a layer", "another layer")
 
     def file(conversions, kind, **settings):
         if kind == "dynamic_range":
-            raise ConversionError(f"{reason}\ndetails")
+            raise reason
         return real(conversions, kind, **settings)
 
     monkeypatch.setattr(Conversions, "file", file)
     found = search(None, train=None)
     table = found.frame().set_index("candidate")
-    assert table.loc["dynamic_range", ["outcome", "reason"]].tolist() == [NO_FILE, reason]
+    assert table.loc["dynamic_range", ["outcome", "reason"]].tolist() == [NO_FILE, str(reason)]
     console = Console(file=io.StringIO(), width=120)
     console.print(_table(found))
     assert "nan" not in console.file.getvalue()

@@ -24,7 +24,7 @@ from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies
-from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.litert.quantize import check_layers
 from tfaudit.compress.model_files import require_keras_file
 from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
@@ -156,6 +156,7 @@ def compress_to_limits(
     )
     with tempfile.TemporaryDirectory() as folder:
         source = SourceModel(_model_file(model, Path(folder)))
+        check_layers(source.model, "float32")
         directory = Path(folder) / "search" if out is None else Path(out)
         labelled = as_dataset(data, "data", "test")
         tell_unused_weights(labelled, "data")
@@ -293,7 +294,7 @@ class _Search:
             if needless := self._trials.too_large(candidate, len(content)):
                 return Trial(NOT_TRIED, needless, len(content))
             ranked = self._settings.ranked(content, self._batches())
-        except (ConversionError, InputError) as problem:  # also for unsupported layers
+        except InputError as problem:
             failure = one_line(problem)
             self._store.save_failure(candidate.key, failure)
             return Trial(NO_FILE, failure)

@@ -25,6 +25,13 @@ from tfaudit.compress.keras_model import (
     require_tensorflow,
 )
 from tfaudit.compress.last_layers import kept_layers, last_layers
+from tfaudit.compress.litert.conversion_error import (
+    IN_FLOAT32,
+    UNLIKE_FLOAT32,
+    ConversionError,
+    conversion_error,
+    named,
+)
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
 from tfaudit.compress.litert.operators import float_operators
@@ -33,10 +40,10 @@ from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs, file_names
-from tfaudit.compress.pruning.kernels import find_kernels, owners
+from tfaudit.compress.pruning.kernels import EMBEDDINGS, KERNELS, find_kernels, owners
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
-from tfaudit.errors import InputError, listed, one_line, require, require_least, require_one_of
+from tfaudit.errors import InputError, listed, require, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
@@ -79,12 +86,18 @@ _TAKES_INTEGERS = (
 """Layers that may take the inputs of a subclassed model, and that floats would change."""
 
 
+_LOOKUPS = (
+    keras.layers.TextVectorization,
+    keras.layers.StringLookup,
+    keras.layers.IntegerLookup,
+    keras.layers.Hashing,
+    keras.layers.HashedCrossing,
+)
+"""Layers that TensorFlow Lite has no operators for."""
+
+
 _Groups = Mapping[str, Sequence[Any]]
 """Layers by the name of their group."""
-
-
-class ConversionError(RuntimeError):
-    """TensorFlow Lite cannot convert the model, or the converted model gives different scores from Keras."""
 
 
 def quantize(
@@ -350,7 +363,7 @@ class Conversions:
         trace = self._trace(kind, asked, marks=bool(asked or bits))
         if bits:
             return self._packed(trace, kind, groups)
-        with _captured(kind, self._forward.model.name):
+        with _captured(kind, self._forward.model):
             if groups[FLOAT] or percentile < 100:
                 ranges = self._calibrated(trace, percentile)
                 spared = trace.operators_of(ranges.operators, groups[FLOAT], "keep_float")
@@ -378,8 +391,7 @@ class Conversions:
         try:
             Flatbuffer(content).run(self._named(self._some))
         except InputError as error:
-            text = f"kind {kind!r}: the flatbuffer of {self._forward.model.name!r} does not run: {error.got}"
-            raise ConversionError(text) from error
+            raise ConversionError("model", error.got, f"{error.expected} as {kind!r}") from error
 
     def calibrated(
         self, layers: Mapping[str, Any], percentile: float = 100.0
@@ -394,7 +406,7 @@ class Conversions:
 
         def made() -> tuple[Calibrated, dict[str, list[str]]]:
             trace = self._trace("int8", layers.values(), marks=True)
-            with _captured("int8", self._forward.model.name):
+            with _captured("int8", self._forward.model):
                 ranges = self._calibrated(trace, percentile)
             own = {
                 name: trace.operators_of(ranges.operators, {name: [layer]}, "layers")
@@ -468,7 +480,7 @@ class Conversions:
             images = self.images
             folder = tempfile.mkdtemp()
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            with _captured(kind, self._forward.model.name):
+            with _captured(kind, self._forward.model):
                 with marked(marked_layers), exporting():
                     converter = self._converter(folder, images)
                 trace = _Trace(converter, marked_layers)
@@ -601,24 +613,21 @@ class Conversions:
                 got = f"{forward.model.name!r} with scores of NaN or infinity"
                 raise InputError("model", got, "finite scores")
             if difference := _difference(found, expected, tolerance):
-                reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
-                raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
+                got = f"{forward.model.name!r}, whose {stored} flatbuffer differs from Keras by up to {difference}"
+                raise ConversionError("model", got, f"a correct conversion to {kind!r}")
 
 
 @contextlib.contextmanager
-def _captured(kind: str, model: str) -> Iterator[None]:
-    """Convert silently; a failure becomes a `ConversionError` with the printed messages."""
+def _captured(kind: str, model: keras.Model) -> Iterator[None]:
+    """Convert silently; a failure becomes a `ConversionError`."""
     try:
-        with captured_output() as captured:
+        with captured_output():
             yield
-    except InputError:
+    except (InputError, OSError, MemoryError):
         raise
-    except (
-        Exception
-    ) as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
-        reason = f"kind {kind!r}: TensorFlow Lite cannot convert {model!r}: {one_line(error)}"
-        details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
-        raise ConversionError(f"{reason}\n{details}") from error
+    # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
+    except Exception as error:
+        raise conversion_error(error, model, kind) from None
 
 
 def _checked(representative: Any, forward: KerasForward, examples: int) -> list[np.ndarray]:
@@ -649,12 +658,10 @@ def _require_known_types(forward: KerasForward) -> None:
 
 
 def check_layers(model: keras.Model, kind: str) -> None:
-    """Raise an `InputError` for layers that cannot be converted: text layers, and some to integers."""
+    """Raise an `InputError` for layers that cannot be converted, some of them to integers only."""
     layers = layers_in(model)
-    text = (keras.layers.TextVectorization, keras.layers.StringLookup)
-    if found := [layer.name for layer in layers if isinstance(layer, text)]:
-        got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"
-        raise InputError("model", got, "a model that starts behind them, with integers as inputs")
+    for layer in layers:
+        _check_layer(layer)
     rnns = [layer for layer in layers if isinstance(layer, keras.layers.RNN)]
     loops = [layer.name for layer in rnns if not layer.unroll]
     if loops and KINDS[kind].calibrated:
@@ -664,6 +671,22 @@ def check_layers(model: keras.Model, kind: str) -> None:
     if found and kind == "int16x8":
         got = f"the embeddings or normalisations {listed(found)} for kind {kind!r}, which LiteRT cannot run"
         raise InputError("model", got, "kind 'int8' or 'dynamic_range'")
+
+
+def _check_layer(layer: Any) -> None:
+    """Raise an `InputError` for a layer of a class, mode or type that TensorFlow Lite cannot convert."""
+    counts = isinstance(layer, keras.layers.CategoryEncoding) and layer.output_mode != "one_hot"
+    if counts or isinstance(layer, _LOOKUPS):
+        got = f"the layer {named(layer)}, which TensorFlow Lite cannot convert"
+        expected = "a model that starts behind it, with its results as inputs"
+        raise ConversionError("model", got, expected)
+    if isinstance(layer, keras.Model):  # its layers follow
+        return
+    for weight in layer.variables:
+        if weight.name in (*KERNELS, EMBEDDINGS) and weight.dtype in UNLIKE_FLOAT32:
+            raise ConversionError(
+                "model", f"the layer {named(layer)} in {weight.dtype}", IN_FLOAT32
+            )
 
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
@@ -684,18 +707,17 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
 
 
 def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> None:
-    reason = f"kind {kind!r}, sparse: LiteRT does not run kernels of this kind stored without their zeros"
+    got = f"True for kind {kind!r}, whose kernels LiteRT does not run"
+    expected = "False, and gzip for a smaller file"
     try:
         scores = Flatbuffer(sparse, falls_back=False).all_outputs(images)
     except InputError as error:
-        raise ConversionError(
-            f"{reason}; leave sparse out, and compress the file with gzip ({error})"
-        ) from error
-    for name, expected in Flatbuffer(dense).all_outputs(images).items():
-        if difference := _difference(scores[name], expected):
-            raise ConversionError(
-                f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}"
-            )
+        reason = f"without their zeros ({error.got})"
+        raise ConversionError("sparse", f"{got} {reason}", expected) from error
+    for name, right in Flatbuffer(dense).all_outputs(images).items():
+        if difference := _difference(scores[name], right):
+            reason = f"correctly without their zeros: they differ from the dense ones by up to {difference}"
+            raise ConversionError("sparse", f"{got} {reason}", expected)
 
 
 def _difference(scores: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> str:
