@@ -45,7 +45,7 @@ def say_limits(limits: Limits) -> None:
 def _defaults(study_audit: StudyAudit) -> Limits:
     classes = len(study_audit.counts(BASELINE).class_names)
     limits: Limits = st.session_state.get("limits", DEFAULT_LIMITS)
-    return limits.for_classes(classes)
+    return study_audit.data.store.judging.applied(limits).for_classes(classes)
 
 
 def _offered(study_audit: StudyAudit) -> list[str]:

@@ -33,7 +33,8 @@ PLACES = [
 CONTROLS = """() => [...document.querySelectorAll(`
     [data-testid=stMain] :is(input:not([type=checkbox]), [data-tag], [role=radio][aria-checked=true], input:checked,
     [role=tab][aria-selected=true], [aria-current]), [data-testid=stPopoverBody] input
-`)].map(control => [control.ariaLabel ?? control.role ?? control.type, control.value || control.innerText].join(": "))"""
+`)].map(control => [control.ariaLabel ?? control.role ?? control.type, control.value || control.innerText]
+    .join(": "))"""
 
 
 def controls(page):

@@ -248,6 +248,31 @@ def test_a_variant_that_passes_only_without_the_correction_is_not_recommended():
     assert (single.best, single.alone) == ("a", ())
 
 
+@pytest.mark.parametrize(
+    ("sequence", "best", "alone"),
+    [
+        ("cba", "a", ""),  # judged in turn, each at the whole level
+        ("cb", "b", "a"),
+        ("cdba", "c", "ab"),  # d fails: those after it are not judged
+        ("d", None, "abc"),
+    ],
+)
+def test_of_files_judged_in_turn_those_up_to_the_first_that_fails_may_be_best(
+    sequence, best, alone
+):
+    labels = np.arange(2000) % 10
+    near, far = labels.copy(), labels.copy()
+    near[:11] = (near[:11] + 1) % 10
+    far[:200] = (far[:200] + 1) % 10
+    before = Predictions.from_top1(labels, labels)
+    weak, bad = (measure(before, Predictions.from_top1(labels, one)) for one in (near, far))
+    measured = {"a": weak, "b": weak, "c": weak, "d": bad}
+    sizes = pd.DataFrame({"gzipped_bytes": [100.0, 20, 30, 40, 35]}, ["dense", *"abcd"])
+    verdict = study_verdict(measured, sizes, Limits(overall_drop_pp=1), sequence=sequence)
+    assert (verdict.best, "".join(sorted(verdict.alone))) == (best, alone)
+    assert ("among the files of the search" in verdict.headline) == bool(alone)
+
+
 def test_a_larger_file_that_fails_stands_in_the_way_of_none():
     before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
     bad, same = measure(before, hurt, variants=3), measure(before, before, paired=True, variants=3)

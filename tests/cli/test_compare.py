@@ -10,6 +10,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tfaudit import open_store, quantize
+from tfaudit.analysis.recommendation import recommendation
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.cli.model_predictions import predict_models
 from tfaudit.cli.options import ImageOptions
@@ -169,12 +171,17 @@ def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
 
 @pytest.mark.slow
 def test_out_writes_a_study_with_its_report(run, place):
-    code, text, errors = run("--out", "study", "--limit", "30")
+    code, text, errors = run("--out", "study", "--limit", "30", "--alpha", "0.1")
     assert (code, errors) == (0, "")
     assert "report:" in text
     store = open_store(place / "study")
     assert (place / "study" / "report.html").is_file()
     assert store.predictions("dense").num_examples == 30
+    audit = StudyAudit.open(place / "study")
+    advice = recommendation(audit, audit.verdict())
+    assert dict(advice.facts)["file"] == str((place / "noisy.keras").resolve())
+    assert audit.data.alpha == 0.1
+    assert "--alpha 0.1" in advice.command
 
 
 def read(place, compressed="noisy.keras", data="digits.npz", *, thumbnails=False, **options):

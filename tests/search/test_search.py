@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.builders.compressible import CLASSES, blobs, classifier, normalised
 from tests.builders.nightly import first_and_nightly
 from tests.builders.studies import make_study
+from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
@@ -120,6 +121,24 @@ def test_the_report_shows_the_candidates_and_the_verdict(whole):
     page = (directory / "report.html").read_text()
     for part in (found.judged_on, found.title, 'id="candidates"'):
         assert part in page
+
+
+@pytest.mark.slow
+def test_what_opens_the_directory_later_says_what_the_search_said(whole):
+    directory, found = whole
+    audit = StudyAudit.open(directory)
+    verdict = audit.verdict()
+    titles = audit.data.titles
+    tested = found.frame().query("outcome not in ('no file', 'not tried')")
+    assert {*titles.values()} == {"baseline", *tested["title"]}
+    assert titles[verdict.best] == titles[audit.data.store.judging.chosen] == found.title
+    assert (audit.data.alpha, verdict.limits) == (found.verdict.alpha, found.limits)
+    others = {key: one for key, one in verdict.outcomes.items() if key != verdict.best}
+    assert "pass" not in others.values()  # these examples judge none of them
+    advice = recommendation(audit, verdict)
+    assert dict(advice.facts)["file"] == str(advice.path) == str(found.path)
+    sizes = audit.summary.table.set_index("title")["bytes"]
+    assert dict(sizes[tested["title"]]) == dict(zip(tested["title"], tested["bytes"], strict=True))
 
 
 @pytest.mark.slow

@@ -12,10 +12,13 @@ from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit import InputError, Predictions, Study, Training, open_store
+from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.outlets.html import write_report
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
+from tfaudit.store.judging import Judging
 from tfaudit.store.store import Missing, Store
 from tfaudit.study.variants import ImportedPredictions
 
@@ -66,6 +69,34 @@ def test_predictions_are_read_back_as_they_were_imported(tmp_path, baseline):
     top1 = Predictions.from_top1(baseline.labels, baseline.top1)
     store = import_predictions(tmp_path / "top1", top1, {"x": top1}, name="mine")
     assert store.predictions("x").probabilities is None
+
+
+def test_the_file_and_how_it_was_judged_are_kept(tmp_path, baseline):
+    """The file moves with the directory that holds it; one that changed later is not the one that was judged."""
+    directory = tmp_path / "one"
+    directory.mkdir()
+    (directory / "int8.tflite").write_bytes(b"int8")
+    judging = Judging(0.025, Limits(overall_drop_pp=30), ("int 8",), "int 8")
+    files = {"int 8": directory / "int8.tflite"}
+    before = Predictions.from_top1(baseline.labels, baseline.labels)
+    import_predictions(
+        directory, before, {"int 8": before}, name="mine", files=files, judging=judging
+    )
+    moved = directory.rename(tmp_path / "two")
+    audit = StudyAudit.open(moved)
+    assert audit.data.store.judging.sequence == (audit.verdict().best,)
+    assert (audit.data.alpha, audit.verdict().limits) == (0.025, judging.limits)
+
+    def told():
+        advice = recommendation(audit, audit.verdict())
+        return dict(advice.facts)["file"], advice.path
+
+    path = moved / "int8.tflite"
+    assert told() == (str(path), path)
+    path.write_bytes(b"other")
+    assert told() == (f"{path}, which has changed since it was judged", None)
+    path.unlink()
+    assert told() == ("int8.tflite, which is missing", None)
 
 
 def test_members_of_one_name_stay_together(tmp_path, baseline):

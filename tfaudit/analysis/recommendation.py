@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.study_audit import FACTS, StudyAudit
-from tfaudit.analysis.study_data import BASELINE
+from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.gate import MISSING, Verdict
 from tfaudit.audits.gate.limits import MORE_THAN_PREDICTIONS, Limits, quantity_of
@@ -34,7 +35,7 @@ class Recommendation:
         ship: whether it is to be shipped.
         facts: name and text of each fact: the file, the member, sizes, every limit, corruptions, latency.
         command: what to run next.
-        path: the file to ship, if the study holds it.
+        path: the file to ship, if the directory of the study holds it.
     """
 
     variant: str
@@ -73,9 +74,7 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     member = data.members[key][nearest]
     path = _file(study_audit, key, member)
     damage = data.store.damage(key, member)
-    where = str(path) if path else "not in this study, which holds predictions only"
-    if damage:
-        where = f"missing or damaged; `tfaudit run` makes it again ({damage})"
+    where = _where(path, data.records[key][member], damage)
     facts = [("file", where)]
     if len(audited.top1) > 1:
         why = f"its accuracy, {100 * audited.top1[nearest]:.1f} %, is nearest to the mean"
@@ -88,8 +87,7 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
         binds = "" if ship or check is not judged.gravest else ", the limit that binds"
         facts.append((f"{quantity_of(check.name).title}{binds}", check.reason))
     if key in verdict.alone:
-        among = f"It passes alone; among {len(verdict.table)} variants this may be chance."
-        facts.append(("correction", among))
+        facts.append(("correction", f"It passes alone; {verdict.among} this may be chance."))
     if corrupted := _under_corruption(study_audit, key):
         facts.append(("under corruption", corrupted))
     if (milliseconds := study_audit.latency("ms").get(key)) is not None:
@@ -101,7 +99,7 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
         ship=ship,
         facts=tuple(facts),
         command=_next_command(study_audit, key, judged, verdict.limits, ship=ship),
-        path=path if ship and not damage else None,
+        path=path if ship and where == str(path) and _is_within(path, data) else None,
     )
 
 
@@ -111,13 +109,34 @@ def _number(record: Mapping[Any, Any], name: str) -> float:
 
 
 def _file(study_audit: StudyAudit, key: str, member: int) -> Path | None:
-    """Return the model file of a member; None if the study does not hold it."""
+    """Return the model file of a member, in the study or where it was imported from; None if it is not there."""
     store = study_audit.data.store
-    paths = [
-        store.directory / store.member_path(key, member, name)
-        for name in ("model.tflite", "model.keras")
-    ]
+    record = study_audit.data.records[key][member]
+    names = [store.member_path(key, member, name) for name in ("model.tflite", "model.keras")]
+    paths = [store.directory / name for name in (*names, *filter(None, [record.get("file")]))]
     return next((path for path in paths if path.is_file()), None)
+
+
+def _where(path: Path | None, record: Mapping[str, Any], damage: str) -> str:
+    """Return where a model file is, or why it cannot be taken."""
+    if damage:
+        return f"missing or damaged; `tfaudit run` makes it again ({damage})"
+    if path is None:
+        imported = record.get("file")
+        return (
+            f"{imported}, which is missing"
+            if imported
+            else "not in this study, which holds predictions only"
+        )
+    if (seal := record.get("file_sha256")) is not None:
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != seal:
+                return f"{path}, which has changed since it was judged"
+    return str(path)
+
+
+def _is_within(path: Path | None, data: StudyData) -> bool:
+    return path is not None and path.resolve().is_relative_to(data.store.directory.resolve())
 
 
 def _sizes(record: Mapping[str, Any], mean: pd.Series, baseline: pd.Series) -> str:

@@ -153,9 +153,12 @@ class StudyAudit:
     def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
         """Judge every compressed variant, for the first screen. Changing the limits reads no predictions again.
 
+        Without limits, those hold that the study keeps, in the order that it keeps.
         The verdict by the last limits is cached on disk: with 1,000 classes it takes seconds.
         """
         data = self.data
+        judging = data.store.judging
+        limits = judging.applied(limits)
         corrupted = limits.corruption_drop_pp is not None
         names = ["corrupted_measurements", "measurements"] if corrupted else ["measurements"]
         measurable = {
@@ -175,7 +178,12 @@ class StudyAudit:
                 sides = data.baseline, data.populations[key]
                 measured[key] = measured[key].with_slices(*sides, found)
             verdict = study_verdict(
-                measured, self._descriptions(), limits, baseline=BASELINE, missing=missing
+                measured,
+                self._descriptions(),
+                limits,
+                baseline=BASELINE,
+                missing=missing,
+                sequence=judging.sequence,
             )
             return verdict.about(data.examples_are)
 

@@ -62,7 +62,7 @@ class StudyData:
     Args:
         store: store of the study.
         split: split whose predictions are audited.
-        alpha: significance level; intervals have confidence 1 - alpha.
+        alpha: significance level; by default the study's own. Intervals have confidence 1 - alpha.
         permutations: largest number of reassignments of members in permutation tests; 0 for no such tests.
         seed: seed of random reassignments.
         groups: columns of groups beside those of the study, N rows in the order of its examples. A column `cluster`
@@ -79,13 +79,14 @@ class StudyData:
         store: Store,
         split: str = "test",
         *,
-        alpha: float = 0.05,
+        alpha: float | None = None,
         permutations: int = 1000,
         seed: int = 0,
         groups: pd.DataFrame | None = None,
         answers: pd.DataFrame | None = None,
         population: float = math.inf,
     ) -> None:
+        alpha = store.judging.alpha if alpha is None else alpha
         require_level("alpha", alpha)
         require_least(0, permutations=permutations)
         splits = f"a split with predictions: {', '.join(store.splits) or 'none yet'}"

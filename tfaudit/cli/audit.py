@@ -15,12 +15,12 @@ from tfaudit.cli.console import Command, app, err, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
-    Alpha,
     ClassNames,
     Group,
     Permutations,
     PredictionOptions,
     ScoresAre,
+    StudyAlpha,
     StudyOut,
     option,
     refuse,
@@ -111,7 +111,7 @@ def audit(
         Path | None,
         option("Table with the groups of every example, such as its writer; needs --out."),
     ] = None,
-    alpha: Alpha = 0.05,
+    alpha: StudyAlpha = None,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
     name: Annotated[
@@ -134,6 +134,7 @@ def audit(
         with renamed(directory="study"):
             _audit_store(study, limits, alpha, permutations)
         return
+    alpha = 0.05 if alpha is None else alpha
     require_level("alpha", alpha)
     require_least(0, permutations=permutations)
     if groups and directory is None:
@@ -157,6 +158,7 @@ def audit(
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.store.external import import_predictions
+        from tfaudit.store.judging import Judging
 
         store = import_predictions(
             directory,
@@ -167,12 +169,13 @@ def audit(
             paired=populations if files.paired else (),
             groups=columns,
             remarks=_remarks(everyone),
+            judging=Judging(alpha, limits),
         )
-        study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations)
+        study_audit = StudyAudit.read(store, permutations=permutations)
         show(study_audit, limits, table=not single)
 
 
-def _audit_store(directory: Path, limits: Limits, alpha: float, permutations: int) -> None:
+def _audit_store(directory: Path, limits: Limits, alpha: float | None, permutations: int) -> None:
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show_tables
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +68,8 @@ def compare(
     if csv:
         _write_csv(csv, pairs)
     if directory:
-        _write_study(directory, models, list(pairs), baseline, data, alpha)
+        files = dict(zip(pairs, compressed, strict=True))
+        _write_study(directory, models, {"baseline": baseline, **files}, data, alpha)
 
 
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
@@ -86,29 +87,33 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
 def _write_study(
     directory: Path,
     models: ModelPredictions,
-    names: Sequence[str],
-    baseline: Path,
+    files: Mapping[str, Path],
     data: str,
     alpha: float,
 ) -> None:
-    """Write the study of the named compressed models, with its report."""
+    """Write the study of the model files, of which the first is the baseline, with its report."""
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show
     from tfaudit.store.external import import_predictions
+    from tfaudit.store.judging import Judging
 
+    baseline, *names = files
+    path = files[baseline]
     store = import_predictions(
         directory,
         models.baseline,
         {name: models.compressed[name] for name in names},
-        name=baseline.stem,
-        model=baseline.name,
+        name=path.stem,
+        model=path.name,
         dataset=data,
         images=models.thumbnails or None,
-        facts=pd.DataFrame({"bytes": models.sizes}).loc[["baseline", *names]],
+        facts=pd.DataFrame({"bytes": models.sizes}).loc[[*files]],
+        files=files,
         paired=names,
+        judging=Judging(alpha),
         remarks=models.notes,
     )
     out.print()
-    show(StudyAudit.read(store, alpha=alpha), table=False)
+    show(StudyAudit.read(store), table=False)

@@ -44,7 +44,7 @@ def gate(
     variant: Annotated[
         list[str] | None,
         option(
-            "Variant of the study to judge, repeatable; all by default.",
+            "Variant of the study to judge, repeatable; by default all, or what `tfaudit compress` chose.",
             panel=SOURCE,
             complete=variants,
         ),
@@ -83,9 +83,12 @@ def gate(
         ),
     ] = 0,
     alpha: Annotated[
-        float,
-        option("Significance level; confidence intervals have level 1 - alpha.", panel=LIMITS),
-    ] = 0.05,
+        float | None,
+        option(
+            "Significance level; confidence intervals have level 1 - alpha. By default that of the study, or .05.",
+            panel=LIMITS,
+        ),
+    ] = None,
     looks: Annotated[
         int,
         option(
@@ -117,16 +120,22 @@ def gate(
     how many images or members would decide; in JUnit XML that is an error.
     """
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
+    from tfaudit.store.judging import BY_DEFAULT
+    from tfaudit.store.store import open_store
 
     require_least(0, allow_missing=allow_missing)
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
-    slices = limits.slice_drop_pp is not None
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
     if predictions.cluster is not None and labels is None:
         expected = "--labels; data sets have a column `cluster` of groups"
         raise InputError("cluster", predictions.cluster, expected)
+    judging = BY_DEFAULT if directory is None else open_store(directory).judging
+    limits = judging.applied(limits)
+    alpha = judging.alpha if alpha is None else alpha
     if directory is not None:
+        variant = variant or ([judging.chosen] if judging.chosen else None)
+        slices = limits.slice_drop_pp is not None
         corrupted = limits.corruption_drop_pp is not None
         candidates = from_study(directory, variant, split, corrupted=corrupted, slices=slices)
     elif not baseline or not compressed:
@@ -142,6 +151,7 @@ def gate(
         )
     else:
         images = dataclasses.replace(images, split=split)
+        slices = limits.slice_drop_pp is not None
         candidates = from_models(baseline, compressed, str(data), images, slices=slices)
     _check_sizes(limits, candidates.values())
     verdicts = {

@@ -116,6 +116,13 @@ def refuse(where: str, **options: object) -> None:
 
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
 Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
+StudyAlpha = Annotated[
+    float | None,
+    option(
+        "Significance level; confidence intervals have level 1 - alpha. By default that of the study, or .05.",
+        "--alpha",
+    ),
+]
 Permutations = Annotated[
     int, option("Random reassignments of members in permutation tests; 0 for no such tests.")
 ]

@@ -13,7 +13,7 @@ from rich.table import Table
 from tfaudit.cli.console import app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
-from tfaudit.cli.options import Alpha, option
+from tfaudit.cli.options import StudyAlpha, option
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def plan(
     images: Annotated[
         list[int] | None, option("Number of images of a class to show, repeatable.")
     ] = None,
-    alpha: Alpha = 0.05,
+    alpha: StudyAlpha = None,
 ) -> None:
     """Plan a study: how many members and images let the gate pass a model that loses nothing."""
     from tfaudit.audits.comparison import Comparison
@@ -111,6 +111,7 @@ def plan(
 
         study_audit = StudyAudit.open(pilot, alpha=alpha)
         data = study_audit.data
+        alpha, limits = data.alpha, data.store.judging.applied(limits)
         require(
             bool(data.compressed_keys), "pilot", str(pilot), "a study with a compressed variant"
         )
@@ -121,6 +122,7 @@ def plan(
         origin = f"by {data.titles[key]} of {pilot}"
         if measured.single:
             shown = [1]  # how members differ is unknown
+    alpha = 0.05 if alpha is None else alpha
     sizes = images or IMAGES
     planned = plan_gate(source, limits, members=shown, images=sizes, alpha=alpha)
     count = len(planned.model.recalls)

@@ -11,7 +11,7 @@ import typer
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
-from tfaudit.cli.options import Alpha, IdColumn, Permutations, option, refuse
+from tfaudit.cli.options import IdColumn, Permutations, StudyAlpha, option, refuse
 from tfaudit.cli.outputs import output_file, output_folder, require_apart
 from tfaudit.errors import InputError
 
@@ -57,7 +57,7 @@ def report(
     ] = None,
     gate: GateFile = None,
     id_column: IdColumn = None,
-    alpha: Alpha = 0.05,
+    alpha: StudyAlpha = None,
     permutations: Permutations = 1000,
     out_file: Annotated[
         Path | None,
@@ -147,7 +147,7 @@ def _check_files(directory: Path, chosen: Path | None, markdown: Path | None, *,
     require_apart({name: path for name, path in files.items() if path is not None})
 
 
-def _compare(directories: list[Path], path: Path, alpha: float) -> None:
+def _compare(directories: list[Path], path: Path, alpha: float | None) -> None:
     """Print and write the tables of several studies side by side."""
     from rich.table import Table
 

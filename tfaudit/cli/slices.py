@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tfaudit.cli.console import app, out
-from tfaudit.cli.options import Alpha, Directory, option
+from tfaudit.cli.options import Directory, StudyAlpha, option
 
 
 @app.command()
@@ -17,7 +17,7 @@ def slices(
         Path | None,
         option("Features of the examples in their order, a .npy of (examples, numbers)."),
     ] = None,
-    alpha: Alpha = 0.05,
+    alpha: StudyAlpha = None,
 ) -> None:
     """Find slices of images that lose more than others, by features of the dense model; report and viewer show them.
 

@@ -78,11 +78,7 @@ def first_screen(verdict: StudyVerdict, advice: Recommendation | None = None) ->
     columns["changed_share"] = dataclasses.replace(columns["changed_share"], cell=None)
     parts.append(variants_table(frame, frame["best"], columns))
     if verdict.best is not None:
-        parts.append(
-            Text(
-                "* recommended: the smallest that passes also after the correction for all variants"
-            )
-        )
+        parts.append(Text(f"* recommended: {verdict.rule}"))
     parts.append(Text(f"In brackets: {verdict.level} intervals."))
     if again := retraining_in_words(verdict):
         parts.append(Text(again))

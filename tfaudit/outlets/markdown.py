@@ -79,9 +79,7 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
     parts += [*markdown_table(headings, rows), "", sentence]
     if verdict.best is not None:
-        parts[-1] += (
-            " In bold: the smallest variant that passes also after the correction for all variants."
-        )
+        parts[-1] += f" In bold: {verdict.rule}."
     return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
 
 

@@ -5,7 +5,7 @@ DIR/candidates/                       a study of `tfaudit.store`; the selection 
 DIR/candidates/sensitivity*.json      cost of int8 and int4 per layer, as far as measured
 DIR/judged.csv DIR/candidates.csv     ids of the examples that judged the chosen file, the table of all candidates
 DIR/verdict.json DIR/model.tflite     the verdict on the chosen file, and the file if it passes
-DIR/study.json ... DIR/report.html    the study of the examples that judged: the model and the chosen candidate
+DIR/study.json ... DIR/report.html    the study of the examples that judged: the model and the tested candidates
 ```
 Each variant is a candidate, named by its key, or a model that was trained to make candidates. Its only member holds the
 file and its predictions on the selection part. Predictions on the held-out part, of candidates that were judged, are
@@ -41,8 +41,8 @@ BASELINE = Dense().key
 FOLDER = "candidates"
 """Folder of the study of the candidates, in the directory of a search."""
 
-HELD_OUT = "held_out"
-"""Name of the split that holds predictions on the held-out part."""
+HELD_OUT, SHOWN = "held_out", "held_out_not_judged"
+"""Names of the splits that hold predictions on the held-out part: of candidates that were judged, and of others."""
 
 SENSITIVITY = {"int8": "sensitivity.json", "int4": "sensitivity_int4.json"}
 """Names of the files with the cost of layers, by kind."""
@@ -151,14 +151,20 @@ class CandidateStore:
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
 
-    def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
-        """Return a variant's predictions on the held-out part; make them if they are missing or damaged."""
+    def held_out(
+        self, key: str, predict: Callable[[], RankedClasses], *, judged: bool = True
+    ) -> RankedClasses:
+        """Return a variant's predictions on the held-out part; make them if they are missing or damaged.
+
+        Those of a candidate that is shown and not judged are stored apart: a later search must know whether it was.
+        """
         evaluations = self._store.evaluations
+        split = HELD_OUT if judged else SHOWN
         try:
-            return evaluations.read(key, 0, HELD_OUT)
+            return evaluations.read(key, 0, split)
         except InputError:
             ranked = predict()
-            evaluations.save(key, 0, HELD_OUT, ranked)
+            evaluations.save(key, 0, split, ranked)
             return ranked
 
     def judged(self) -> tuple[str, ...]:

@@ -184,8 +184,17 @@ def compress_to_limits(
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
                 name = Path(model).stem if isinstance(model, str | Path) else model.name
-                pair, part = search.judged_pair(found.chosen), search.judging_part(found.chosen)
-                write_search(store, found, pair, name, part, settings)
+                source_path = Path(model) if isinstance(model, str | Path) else None
+                write_search(
+                    store,
+                    found,
+                    search.tested_on_part_of(found.chosen),
+                    search.sequence_of(found.chosen),
+                    source_path,
+                    name,
+                    search.judging_part(found.chosen),
+                    settings,
+                )
     return found
 
 
@@ -203,7 +212,9 @@ class _Search:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
         self._trials = Trials()
-        self._plain: list[str] = []  # keys of the plain files to judge
+        # keys of the plain files and of the others to judge
+        self._plain: list[str] = []
+        self._others: list[str] = []
         self._baseline_bytes = weight_bytes(source.path)[0]
         # A file is judged several times, and measured once: another latency could change its verdict.
         self._needs = functools.cache(lambda content: device_needs(content, settings.limits))
@@ -245,10 +256,31 @@ class _Search:
             self._predicted(part, key, self._trials.by_key[key].content),
         )
 
-    def _predicted(self, part: Dataset, key: str, model: Any) -> Predictions:
+    def sequence_of(self, key: str) -> Sequence[str]:
+        """Return the keys of the sequence that a candidate was judged in."""
+        return self._plain if key in self._plain else self._others
+
+    def tested_on_part_of(self, chosen: str) -> tuple[Predictions, dict[str, Predictions]]:
+        """Return the predictions of the model and of all tested candidates on the examples that judged one of them.
+
+        Of the candidates, those that were not judged are shown beside the others: no verdict depends on them.
+        """
+        part = self.judging_part(chosen)
+        before, _ = self.judged_pair(chosen)
+        judged = {*self._store.judged()}
+        return before, {
+            key: self._predicted(part, key, self._trials.by_key[key].content, judged=key in judged)
+            for key in self._trials.verdicts
+        }
+
+    def _predicted(
+        self, part: Dataset, key: str, model: Any, *, judged: bool = True
+    ) -> Predictions:
         """Return predictions on examples that judge; those of the selection part are stored already."""
         selection, held_out = self._parts.selection, self._parts.held_out
-        ranked = self._store.held_out(key, lambda: self._settings.ranked(model, held_out))
+        ranked = self._store.held_out(
+            key, lambda: self._settings.ranked(model, held_out), judged=judged
+        )
         if part is held_out:
             return Predictions.on(part, ranked)
         selected = cast(Predictions, self._store.predictions(key)).member(0)
@@ -347,10 +379,10 @@ class _Search:
             )
         earlier = self._store.judged()
         plain = [one.key for one in self._plan if one.is_plain]
-        self._plain, others = self._trials.sequences(plain, earlier)
+        self._plain, self._others = self._trials.sequences(plain, earlier)
         verdicts = judged_in_turn(
             self._plain,
-            others,
+            self._others,
             lambda key, alpha: self._verdict(trials[key].content, self._judging(key, alpha)),
             self._settings.alpha,
         )
@@ -388,7 +420,7 @@ class _Search:
                 *self._level(verdict),
                 *self._looks(self._plain, outcomes, "{last} does not pass; {left} not judged."),
                 *self._looks(
-                    others,
+                    self._others,
                     outcomes,
                     "{last} passes on the selection part but not on the held-out part; {left} not judged there.",
                 ),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -12,17 +15,20 @@ from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.search.candidate_store import CandidateStore
+from tfaudit.search.candidate_store import CandidateStore, flatbuffer_path
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions, remove_imported
 from tfaudit.store.files import write_whole
+from tfaudit.store.judging import Judging
 
 
 def write_search(
     candidates: CandidateStore,
     found: SmallestFile,
-    judged: tuple[Predictions, Predictions],
+    judged: tuple[Predictions, Mapping[str, Predictions]],
+    sequence: Sequence[str],
+    source: Path | None,
     name: str,
     part: Dataset,
     settings: SearchSettings,
@@ -32,7 +38,10 @@ def write_search(
     Args:
         candidates: store of the candidates.
         found: result of the search.
-        judged: predictions of the model and of the chosen candidate on the examples that judged it.
+        judged: predictions of the model, and of every candidate that was tested by its key, on the examples that
+            judged the chosen one.
+        sequence: keys of the candidates that these examples judge, in the order of judging.
+        source: path of the model's file; None if it was a model in memory.
         name: name of the model.
         part: these examples.
         settings: settings of the search.
@@ -47,24 +56,35 @@ def write_search(
     rows = {"example": part.example_ids, CONTENTS: contents(part.held, part.labels)}
     write_whole(directory / "judged.csv", csv_bytes(pd.DataFrame(rows)))
     chosen = table.loc[table["chosen"]].iloc[0]
-    baseline_bytes = round(chosen["bytes"] / chosen["size_ratio"])
-    before, after = judged
+    if found.outcome == PASS:
+        write_whole(directory / "model.tflite", found.content)
+    before, compressed = judged
+    titles = table.set_index("candidate")["title"]
+    files = {titles[key]: flatbuffer_path(directory, key) for key in compressed}
+    if found.outcome == PASS:
+        files[found.title] = directory / "model.tflite"
+    sizes = {name: float(path.stat().st_size) for name, path in files.items()}
     store = import_predictions(
         directory,
         before,
-        {found.title: after},
+        {titles[key]: predictions for key, predictions in compressed.items()},
         name=name,
         model=name,
         dataset=f"{part.name}, {found.judged_on}",
-        paired=[found.title],
+        paired=[*files],
         images=preview_bytes(part),
         groups=part.groups,
         facts=pd.DataFrame(
-            {"bytes": [baseline_bytes, chosen["bytes"]]}, index=["baseline", found.title]
+            {"bytes": {"baseline": round(chosen["bytes"] / chosen["size_ratio"]), **sizes}}
+        ),
+        files=files if source is None else {"baseline": source, **files},
+        judging=Judging(
+            found.verdict.alpha,
+            found.limits,
+            tuple(titles[key] for key in sequence),
+            found.title,
         ),
     )
     store.save_table("candidates", table.astype({"bytes": float}))
-    write_report(StudyAudit.read(store, alpha=found.verdict.alpha), limits=found.limits)
-    if found.outcome == PASS:
-        write_whole(directory / "model.tflite", found.content)
+    write_report(StudyAudit.read(store))
     write_whole(directory / "verdict.json", found.to_json(settings.seed, settings.held_out))

@@ -1,9 +1,13 @@
 """Import of predictions as a study, for the report and the viewer."""
 
+import dataclasses
+import hashlib
 import importlib.metadata
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
@@ -12,6 +16,7 @@ from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.runtime.names import clean_name, clean_names, clean_table
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store.files import lock
+from tfaudit.store.judging import BY_DEFAULT, Judging
 from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -35,7 +40,9 @@ def import_predictions(
     images: Sequence[bytes] | None = None,
     groups: pd.DataFrame | None = None,
     facts: pd.DataFrame | None = None,
+    files: Mapping[str, Path] = MappingProxyType({}),
     remarks: Sequence[str] = (),
+    judging: Judging = BY_DEFAULT,
 ) -> Store:
     """Write predictions of any origin into a study's directory.
 
@@ -56,7 +63,9 @@ def import_predictions(
             `cluster` makes the clusters of the predictions; it is added if the baseline has clusters.
         facts: table indexed by "baseline" and the variants' names, with any of the columns `sparsity` (share of zeros),
             `bytes` and `gzipped_bytes` (of a model file); none by default.
+        files: paths of the model files, by "baseline" and the variants' names; the study holds the paths alone.
         remarks: sentences about the examples that readers need; the report shows them.
+        judging: how reports, gates and the viewer judge the study by default, with names instead of keys.
 
     Returns:
         The store; its split is "test", the baseline's key "dense".
@@ -95,7 +104,7 @@ def import_predictions(
     populations = dict(zip(study.all_variants, sides, strict=True))
     # before anything is written
     examples = _example_bytes(baseline, images, groups, remarks)
-    facts = None if facts is None else facts.rename(index=clean_name)
+    recorded = _recorded(Path(directory), facts, files)
     imported = {
         variant.key: tuple(numbers[member] for member in population.members)
         for variant, population in populations.items()
@@ -107,7 +116,12 @@ def import_predictions(
         _remove_folders(store.directory)  # of the replaced study
         store.write("examples/test.parquet", examples)
         for variant, population in populations.items():
-            _write(store, variant, population, numbers, facts)
+            name = variant.name if isinstance(variant, ImportedPredictions) else "baseline"
+            _write(store, variant, population, numbers, recorded.get(name, {}))
+        keys = {name: ImportedPredictions(name).key for name in names}
+        sequence = tuple(keys[clean_name(name)] for name in judging.sequence)
+        chosen = keys[clean_name(judging.chosen)] if judging.chosen else ""
+        store.save_judging(dataclasses.replace(judging, sequence=sequence, chosen=chosen))
     return store
 
 
@@ -155,19 +169,37 @@ def _example_bytes(
     )
 
 
+def _recorded(
+    directory: Path, facts: pd.DataFrame | None, files: Mapping[str, Path]
+) -> dict[str, dict[str, Any]]:
+    """Return what the records of members hold about their models, by name of the variant.
+
+    The path of a file within the directory is relative to it, so that both can move together.
+    """
+    recorded: dict[str, dict[str, Any]] = {}
+    if facts is not None:
+        numbers = facts.rename(index=clean_name).reindex(columns=[*_FACTS]).astype(float)
+        for name, row in numbers.iterrows():
+            known = row.dropna()
+            recorded[str(name)] = dict(zip(map(str, known.index), known, strict=True))
+    for name, path in files.items():
+        whole = path.resolve()
+        inside = whole.is_relative_to(directory.resolve())
+        place = whole.relative_to(directory.resolve()) if inside else whole
+        with path.open("rb") as file:
+            seal = hashlib.file_digest(file, "sha256").hexdigest()
+        recorded.setdefault(clean_name(name), {}).update(file=str(place), file_sha256=seal)
+    return recorded
+
+
 def _write(
     store: Store,
     variant: Variant,
     population: Predictions,
     numbers: Mapping[object, int],
-    facts: pd.DataFrame | None,
+    recorded: Mapping[str, Any],
 ) -> None:
     """Write a variant's predictions, with the facts about its models that `member.json` records."""
-    name = variant.name if isinstance(variant, ImportedPredictions) else "baseline"
-    recorded = {}
-    if facts is not None and name in facts.index:
-        row = facts.reindex(columns=[*_FACTS]).astype(float).loc[name].dropna()
-        recorded = {str(fact): value for fact, value in row.items()}
     for position, member in enumerate(population.members):
         path = store.prediction_path(variant.key, numbers[member])
         content = prediction_bytes(population.member(position))

@@ -45,6 +45,7 @@ from tfaudit.stats.ties import Ties
 from tfaudit.store import parquet
 from tfaudit.store.evaluations import Evaluations, prediction_path
 from tfaudit.store.files import file_error, remove_unfinished, write_whole
+from tfaudit.store.judging import BY_DEFAULT, Judging
 from tfaudit.store.members import (
     complete_record,
     failed_record,
@@ -230,6 +231,17 @@ class Store:
         if dict(machine) not in content["machines"]:
             content["machines"].append(dict(machine))
             self.write("study.json", sealed_json(content))
+
+    @functools.cached_property
+    def judging(self) -> Judging:
+        """How the study is judged by default."""
+        recorded = self._content().get("judging")
+        return BY_DEFAULT if recorded is None else Judging.from_json(recorded)
+
+    def save_judging(self, judging: Judging) -> None:
+        """Record in `study.json` how the study is judged by default."""
+        self.write("study.json", sealed_json({**self._content(), "judging": judging.to_json()}))
+        self.__dict__.pop("judging", None)
 
     @property
     def data(self) -> dict[str, Fingerprint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -80,6 +81,7 @@ class StudyVerdict(Result):
         notes: caveats for the reader, one sentence each.
         sizes: which bytes `size_ratio` compares: "gzipped" or, where only those are known, "on disk".
         missing: results that the study still lacks, one sentence each.
+        in_turn: whether the best is one of a sequence that was judged in turn, without a correction for all variants.
     """
 
     table: pd.DataFrame
@@ -94,6 +96,21 @@ class StudyVerdict(Result):
     notes: tuple[str, ...]
     sizes: str = GZIPPED
     missing: tuple[str, ...] = ()
+    in_turn: bool = False
+
+    @property
+    def among(self) -> str:
+        """Return among which variants the best one must pass, in words."""
+        if self.in_turn:
+            return "among the files of the search"
+        return f"among {len(self.table)} variants"
+
+    @property
+    def rule(self) -> str:
+        """Return which variant is recommended."""
+        if self.in_turn:
+            return "the smallest that passes in the order in which the search judges"
+        return "the smallest that passes also after the correction for all variants"
 
     @property
     def alerts(self) -> tuple[str, ...]:
@@ -223,6 +240,7 @@ def study_verdict(
     *,
     baseline: str = "dense",
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    sequence: Sequence[str] = (),
 ) -> StudyVerdict:
     """Judge every compressed variant of a study, and write the headline.
 
@@ -241,6 +259,8 @@ def study_verdict(
         limits: limits of the gate; without any, those that `Limits.for_classes` gives.
         baseline: key of the baseline in `descriptions`, "dense" by default.
         missing: a few words on each result that the study lacks, by variant: with any, it does not pass.
+        sequence: keys of variants in an order that does not depend on these predictions. Without any, all variants may
+            be best, with Bonferroni's correction; with some, only those that pass up to the first that does not [LT].
 
     Example:
         >>> from tfaudit.audits.gate.measurements import measure
@@ -280,18 +300,16 @@ def study_verdict(
     sizes = _known_sizes(facts)
     table = _table(variants, facts[_SIZES[sizes]])
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
-    qualified, alone = _passing(variants, order, limits)
-    best = _best(table.loc[qualified])
+    if sequence:
+        qualified, alone = _passing_in_turn(variants, order, sequence)
+        best = qualified[-1] if qualified else None
+    else:
+        qualified, alone = _passing(variants, order, limits)
+        best = _best(table.loc[qualified])
     table["best"] = table.index == best
-    among = f"among {len(variants)} variants" if alone else ""
-    if alone:
-        table.loc[alone, "outcome"] = ALONE
-        table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
-    return StudyVerdict(
+    verdict = StudyVerdict(
         table=table,
-        headline=" ".join(map(str, doubts))
-        if doubts
-        else _headline(variants, best, table, among, _IN_WORDS[sizes]),
+        headline=" ".join(map(str, doubts)),
         collapsed=_collapsed(variants),
         best=None if best is None else variants[best].key,
         limits=limits,
@@ -303,7 +321,16 @@ def study_verdict(
             joined_notes({str(facts["title"][key]): verdict for key, verdict in verdicts.items()})
         ),
         sizes=sizes,
+        in_turn=bool(sequence),
     )
+    if alone:
+        table.loc[alone, "outcome"] = ALONE
+        table.loc[alone, "reason"] += f" Passes alone; {verdict.among} this may be chance."
+    if doubts:
+        return verdict
+    among = verdict.among if alone else ""
+    headline = _headline(variants, best, table, among, _IN_WORDS[sizes])
+    return dataclasses.replace(verdict, headline=headline)
 
 
 def _collapsed(variants: Sequence[_Variant]) -> dict[str, str]:
@@ -343,6 +370,19 @@ def _passing(
     passing = [row for row in order if variants[row].outcome == PASS]
     qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
     return qualified, [row for row in passing if row not in qualified]
+
+
+def _passing_in_turn(
+    variants: list[_Variant], order: list[int], sequence: Sequence[str]
+) -> tuple[list[int], list[int]]:
+    """Return the rows that pass in the sequence up to the first that does not, and the others that pass."""
+    rows = {variant.key: row for row, variant in enumerate(variants)}
+    in_turn = [rows[key] for key in sequence if key in rows]
+    qualified = set(itertools.takewhile(lambda row: variants[row].outcome == PASS, in_turn))
+    passing = [row for row in order if variants[row].outcome == PASS]
+    return [row for row in passing if row in qualified], [
+        row for row in passing if row not in qualified
+    ]
 
 
 def _order(sizes: pd.Series, sparsities: pd.Series) -> list[int]:
