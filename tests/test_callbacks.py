@@ -3,6 +3,7 @@
 import csv
 import os
 import subprocess
+import warnings
 
 import keras
 import numpy as np
@@ -149,11 +150,18 @@ def test_every_form_of_validation_gives_the_same():
     model = net()
     one_hot = (VALIDATION[0], keras.utils.to_categorical(VALIDATION[1]))
     column = (VALIDATION[0], VALIDATION[1][:, None].astype(np.float32))
-    weighted = tf.data.Dataset.from_tensor_slices((*VALIDATION, np.ones(30))).batch(8)
+    triple = (*VALIDATION, np.linspace(0, 1, 30))
+    weighted = tf.data.Dataset.from_tensor_slices(triple).batch(8)
     recalls = []
-    lists = [[*batch] for batch in weighted]
-    for validation in (VALIDATION, one_hot, column, Named(), Named().batches(9), weighted, lists):
-        audit = ClassAudit(validation, batch_size=11)
+    lists = [[*batch] for batch in Named().batches(8)]
+    none = (*VALIDATION, None)
+    unweighted = (VALIDATION, one_hot, column, Named(), Named().batches(9), lists, none)
+    for validation in (*unweighted, triple, weighted, [*weighted]):
+        with warnings.catch_warnings(record=True, action="always", category=Notice) as caught:
+            audit = ClassAudit(validation, batch_size=11)
+        told = [str(warning.message) for warning in caught]
+        unused = "validation: Sample weights are for training; in tests every example counts once."
+        assert told == [unused] * (len(recalls) >= len(unweighted))
         audit.set_model(model)
         audit.on_epoch_end(0, logs := {})
         assert set(logs) == {"val_worst_class_recall"}
@@ -210,6 +218,13 @@ def shuffled():
         ),
         (lambda: (IMAGES, LABELS[:5]), {}, "validation: got 90 images and 5 labels"),
         (lambda: (IMAGES,), {}, "validation: got 1 parts, expected"),
+        (lambda: (IMAGES, LABELS, LABELS, LABELS), {}, "validation: got 4 parts, expected"),
+        (lambda: (*VALIDATION, np.ones(9)), {}, "got 30 images and 30 labels and 9 weights"),
+        (
+            lambda: (IMAGES, (LABELS, LABELS % 2)),
+            {"output": "b"},
+            "got labels of several outputs without their names, expected a dictionary of them",
+        ),
         (lambda: iter([VALIDATION]), {}, "validation: got list_iterator, expected"),
         (
             lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9),

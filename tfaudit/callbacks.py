@@ -1,5 +1,6 @@
 """Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
+import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -20,6 +21,7 @@ from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.batches import read_batches
 from tfaudit.datasets.copies import digests
+from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import (
     InputError,
@@ -52,10 +54,11 @@ class ClassAudit(ModelCallback):
     intensification.
 
     Args:
-        validation: `(inputs, labels)`, where the inputs are an array, or a dictionary, tuple or list of arrays; a
-            `tf.data.Dataset`, Keras `PyDataset` or other batches of them, which can be read every epoch; or a `tfaudit`
-            data set. Their order must not change. Labels are integers `(N,)` or one-hot `(N, C)`, or for multi-label
-            tasks 0 and 1 `(N, C)`.
+        validation: `(inputs, labels)` or `(inputs, labels, sample_weight)`, where the inputs are an array, or a
+            dictionary, tuple or list of arrays; a `tf.data.Dataset`, Keras `PyDataset` or other batches of them, which
+            can be read every epoch; or a `tfaudit` data set. Their order must not change. Labels are integers `(N,)`
+            or one-hot `(N, C)`, or for multi-label tasks 0 and 1 `(N, C)`. Every example counts once: a `Notice` says
+            that sample weights are not used.
         baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
             (so it may be the model to be trained); its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
             `Predictions`, whose modal labels are used. None, the default, computes no flips.
@@ -97,10 +100,13 @@ class ClassAudit(ModelCallback):
         require_one_of("task", task, TASKS)
         self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
+        self._weighted = False
         batches = [
             (digests(mapped(np.asarray, inputs)), labels) for inputs, labels in self._batches()
         ]
         self._labels = _joined([labels for _, labels in batches])
+        if self._weighted:
+            warnings.warn(Notice(f"validation: {WEIGHTS_UNUSED}"), stacklevel=2)
         _tell_of_copies([content for contents, _ in batches for content in contents])
         self._class_names = getattr(validation, "class_names", None)
         self._baseline: np.ndarray | None = None
@@ -151,14 +157,19 @@ class ClassAudit(ModelCallback):
             if not isinstance(batch, tuple | list) or len(batch) < 2:
                 got = "a batch without labels"
                 raise InputError("validation", got, "batches of (images, labels)")
-            yield without_lists(batch[0]), self._checked_labels(batch[1])
+            self._weighted |= len(batch) > 2 and batch[2] is not None
+            yield without_lists(batch[0]), self._checked_labels(without_lists(batch[1]))
 
     def _checked_labels(self, labels: Any) -> np.ndarray:
         if isinstance(labels, Mapping):
             if self._output not in labels:
                 got = f"labels of {', '.join(map(str, labels))}"
-                raise InputError("validation", got, f"labels of the output {self._output!r}")
+                name = "output=NAME" if self._output is None else f"the output {self._output!r}"
+                raise InputError("validation", got, f"labels of {name}")
             labels = labels[self._output]
+        elif isinstance(labels, tuple):
+            got = "labels of several outputs without their names"
+            raise InputError("validation", got, "a dictionary of them, or the labels of one output")
         return (_class_indices if self._task == "classes" else _label_sets)(np.asarray(labels))
 
     def _predict(self, model: Any, name: str) -> tuple[np.ndarray, int]:
@@ -233,17 +244,20 @@ def _tell_of_copies(contents: Sequence[bytes]) -> None:
 def _reiterable(validation: Any) -> Any:
     """Return the validation data, arrays as a pair; raise an `InputError` if it cannot be read repeatedly."""
     if isinstance(validation, tuple):
-        if len(validation) != 2:
-            raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
-        inputs, labels = (mapped(np.asarray, without_lists(part)) for part in validation)
-        counts = [
-            [len(array) if array.ndim else 0 for array in arrays_of(part)]
-            for part in (inputs, labels)
-        ]
-        if len({*counts[0], *counts[1]}) != 1 or not counts[0][0]:
-            got = f"{max(counts[0])} images and {max(counts[1])} labels"
+        unweighted = len(validation) == 3 and validation[2] is None
+        parts = validation[:2] if unweighted else validation
+        if len(parts) not in (2, 3):
+            expected = "(images, labels) or (images, labels, sample_weight)"
+            raise InputError("validation", f"{len(parts)} parts", expected)
+        arrays = tuple(mapped(np.asarray, without_lists(part)) for part in parts)
+        counts = [[len(array) if array.ndim else 0 for array in arrays_of(part)] for part in arrays]
+        if len({*itertools.chain(*counts)}) != 1 or not counts[0][0]:
+            got = " and ".join(
+                f"{max(count)} {name}"
+                for count, name in zip(counts, ("images", "labels", "weights"), strict=False)
+            )
             raise InputError("validation", got, "the same, 1 or more")
-        return inputs, labels
+        return arrays
     again = hasattr(validation, "__getitem__") or not hasattr(validation, "__next__")
     iterable = hasattr(validation, "__iter__") and not isinstance(validation, Mapping)
     if (again and iterable) or hasattr(validation, "batches"):
