@@ -56,7 +56,7 @@ def run(place, tfaudit_in):
             "hurt.npy",
             ("--max-flips", "0.01"),
             1,
-            "3.00 % of the predictions change (95 % interval 2.03 to 4.26), limit",
+            "3.00 % of the predictions change (95 % interval 2.03 to 4.26 %), limit",
         ),
         ("hurt.npy", ("--max-flips", "0.029"), 2, "CANNOT JUDGE  flips"),
         ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),

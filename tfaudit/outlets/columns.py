@@ -874,6 +874,7 @@ PARTS["Groups, individuals, attributes"] = {
     **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
     "individuals.change_pp": _points("change", form="+.1f"),
     "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
+    **_interval("fits.slope_low", "fits.slope_high", "confidence interval of the slope", ".3f"),
     "intercept": _number("intercept", "+.3f"),
     "r": _number("r", ".3f", "Correlation"),
     "name": _text("attribute"),
@@ -933,7 +934,7 @@ PARTS["Robustness"] = {
         help=f"p of no excess after {_HOLM} over the corruptions",
     ),
     "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
-    **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", scale=100),
+    **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", "%", 100),
     "relative_mce": _share(
         "relative mCE", "Mean corruption error of the loss from clean to corrupted images"
     ),

@@ -1,7 +1,5 @@
 """Texts of a verdict that the terminal and Markdown share."""
 
-import math
-
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 
@@ -29,8 +27,5 @@ def check_headings(verdict: Verdict) -> tuple[str, ...]:
 
 def check_rows(verdict: Verdict) -> list[tuple[str, ...]]:
     """Return outcome, title, value, interval and limit of every check, the gravest first."""
-    rows: list[tuple[str, ...]] = []
-    for row in verdict.labelled_frame().to_dict("records"):
-        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
-        rows.append((row["outcome"], row["title"], row["measured"], interval, row["allowed"]))
-    return rows
+    shown = ["outcome", "title", "measured", "interval", "allowed"]
+    return [*verdict.labelled_frame()[shown].itertuples(index=False, name=None)]

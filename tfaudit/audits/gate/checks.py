@@ -324,7 +324,8 @@ class Checks:
         return f"with {' and '.join(more) or 'a few more images'} this could be decided"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
-        interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
+        ends = QUANTITIES[name].interval_text(share.low, share.high)
+        interval = f"{self._level} interval {ends}" if ends else "no interval"
         changed = f"{100 * share.value:.2f} % of the predictions {verb} ({interval})"
         sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}".strip()
         check = _check(name, limit, share, _outcome(share, limit), sentence)

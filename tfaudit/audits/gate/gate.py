@@ -155,7 +155,8 @@ class Verdict(Result):
     def labelled_frame(self) -> pd.DataFrame:
         """Return `frame` with titles and printed values, for tables and charts.
 
-        Adds `title` (name of the check), `measured` and `allowed` (value and limit as text with units).
+        Adds `title` (name of the check), `measured`, `interval` and `allowed` (value, interval and limit as text with
+        units).
         """
         frame = self.frame()
         quantities = [quantity_of(name) for name in frame["check"]]
@@ -166,6 +167,10 @@ class Verdict(Result):
 
         return frame.assign(
             measured=printed("value"),
+            interval=[
+                quantity.interval_text(low, high)
+                for quantity, low, high in zip(quantities, frame["low"], frame["high"], strict=True)
+            ],
             allowed=printed("limit"),
             title=[quantity.title for quantity in quantities],
         )

@@ -37,9 +37,20 @@ class Quantity:
         """
         return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
 
+    def interval_text(self, low: float, high: float) -> str:
+        """Return both ends of an interval in the unit and with the decimals of `text`; empty if they are NaN.
+
+        Example:
+            >>> QUANTITIES["flips"].interval_text(0.0014, 0.0088)
+            '0.14 to 0.88 %'
+        """
+        if math.isnan(low):
+            return ""
+        return f"{self.text(low).partition(' ')[0]} to {self.text(high)}"
+
 
 _POINTS = Quantity(
-    number_format="{:.2f} pp", maximum=100.0, allowed="percentage points in [0, 100]"
+    number_format="{:z.2f} pp", maximum=100.0, allowed="percentage points in [0, 100]"
 )
 _SHARE = Quantity(number_format="{:.2f} %", scale=100.0, maximum=1.0, allowed="a share in [0, 1]")
 _SHARE_OF_CLASSES = dataclasses.replace(_SHARE, number_format="{:.1f} %")
