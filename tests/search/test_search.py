@@ -33,7 +33,7 @@ from tfaudit.errors import InputError
 from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions
 from tfaudit.search import candidate_models, candidate_store, search_report
-from tfaudit.search.candidate_store import FOLDER, HELD_OUT, flatbuffer_path
+from tfaudit.search.candidate_store import FOLDER, HELD_OUT, RESULTS, flatbuffer_path
 from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.search.search import _Search
 from tfaudit.search.search_data import Parts, in_memory
@@ -286,11 +286,15 @@ def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_pa
     reasons = found.frame().set_index("candidate")["reason"]
     assert reasons["channel-0.75-dynamic_range"] == "The budget ended while it was trained."
     assert not list((tmp_path / "out/candidates").rglob("*.keras"))
-    with pytest.raises(
-        InputError,
-        match=r"model: got no candidate that could be tried \(The budget ended before.\)",
-    ):
-        search(tmp_path / "none", budget=1e-9)
+    for _ in range(2):
+        with pytest.raises(
+            InputError,
+            match=r"model: got no candidate that could be tried \(The budget ended before.\)",
+        ):
+            search(tmp_path / "none", budget=1e-9)
+        assert {path.name for path in (tmp_path / "none").iterdir()} == {FOLDER}
+        for name in RESULTS:  # as an earlier run would have left them
+            (tmp_path / "none" / name).touch()
 
 
 def end_now(self, batch, logs=None):
@@ -443,6 +447,14 @@ def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
     ):
         search(tmp_path / "study")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_of_the_users_is_not_replaced_by_the_result(search, tmp_path):
+    file = tmp_path / "model.tflite"
+    file.write_bytes(b"TFL3")
+    with pytest.raises(InputError, match=r"out: got .*, which holds model.tflite and no search"):
+        search(tmp_path)
+    assert [*tmp_path.iterdir()] == [file]
 
 
 @pytest.mark.slow

@@ -41,6 +41,9 @@ BASELINE = Dense().key
 FOLDER = "candidates"
 """Folder of the study of the candidates, in the directory of a search."""
 
+RESULTS = ("model.tflite", "verdict.json", "judged.csv", "candidates.csv", "report.html")
+"""Files of a finished search; the study beside them is removed as a whole."""
+
 HELD_OUT, SHOWN = "held_out", "held_out_not_judged"
 """Names of the splits that hold predictions on the held-out part: of candidates that were judged, and of others."""
 
@@ -195,6 +198,8 @@ def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
             got = f"{directory}, which holds a study that `tfaudit compress` did not write"
             raise InputError("out", got, expected)
         require_no_other_folders("out", directory)
+        if others := [name for name in RESULTS if (directory / name).exists()]:
+            raise InputError("out", f"{directory}, which holds {others[0]} and no search", expected)
         return
     try:
         present = open_store(directory / FOLDER).study.fingerprints

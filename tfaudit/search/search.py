@@ -53,7 +53,7 @@ from tfaudit.search.search_data import (
     require_same_range,
     require_two_of_every_class,
 )
-from tfaudit.search.search_report import write_search
+from tfaudit.search.search_report import remove_earlier_results, write_search
 from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
@@ -179,6 +179,7 @@ def compress_to_limits(
         plan = candidates(source.copy, training=trained_on is not None, full_integer=full_integer)
         with lock(directory / FOLDER, "tfaudit compress"):
             store = CandidateStore(directory, asked, plan, parts.selection)
+            remove_earlier_results(directory)
             search = _Search(source, store, plan, parts, settings)
             found = search.run(budget, SearchProgress.chosen(progress))
             found = dataclasses.replace(found, directory=None if out is None else directory)

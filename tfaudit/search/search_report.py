@@ -15,12 +15,19 @@ from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.search.candidate_store import CandidateStore, flatbuffer_path
+from tfaudit.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions, remove_imported
 from tfaudit.store.files import write_whole
 from tfaudit.store.judging import Judging
+
+
+def remove_earlier_results(directory: Path) -> None:
+    """Remove what an earlier run of this search found, so that a run that is refused leaves no result beside it."""
+    for name in RESULTS:
+        (directory / name).unlink(missing_ok=True)
+    remove_imported(directory)
 
 
 def write_search(
@@ -48,9 +55,6 @@ def write_search(
     """
     directory = candidates.directory
     candidates.finish()
-    for stale in ("model.tflite", "verdict.json"):
-        (directory / stale).unlink(missing_ok=True)
-    remove_imported(directory)
     table = found.frame()
     write_whole(directory / "candidates.csv", csv_bytes(table))
     rows = {"example": part.example_ids, CONTENTS: contents(part.held, part.labels)}
