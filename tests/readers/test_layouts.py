@@ -399,6 +399,26 @@ ASKED = {
         {},
         "got columns of numbers 'entity_id', 'score' for labels 0 to 1, expected one column of scores per class",
     ),
+    "the probability of the predicted class, named as that of class 1": (
+        dict(score=TWO.shares.max(1), label=TWO.y),
+        {},
+        "got no value below .5 in column 'score', expected a column of predicted classes, if it holds their",
+    ),
+    "one score of classes that are text": (
+        dict(score=TWO.shares[:, 1], label=NAMES[TWO.y]),
+        {},
+        "got one score for classes 'cat', 'dog', expected a class list whose second class it is of (--classes FILE)",
+    ),
+    "distances, whose least is the best": (
+        {**columns([f"distance_{i}" for i in range(3)], -THREE.logits), "label": THREE.y},
+        {},
+        "got columns of numbers 'distance_0', 'distance_1', 'distance_2' for labels 0 to 2, expected one column of",
+    ),
+    "the two classes of a margin": (
+        dict(score=TWO.logits[:, 1], label=2 * TWO.y - 1),
+        {},
+        "got class -1, expected classes from 0; 0 for -1 if it is the negative class of two",
+    ),
     "the best scores with their classes": (
         {
             **columns([f"index_{i}" for i in range(3)], np.argsort(-THREE.shares)),
@@ -458,7 +478,7 @@ ASKED = {
     "a pipeline's label, the predicted one, read as the true one": (
         dict(label=NAMES[TWO.top], score=TWO.shares.max(1)),
         dict(labels=dict(label=NAMES[TWO.y]), classes=("cat", "dog")),
-        "got labels in column 'label' that differ from those of y.csv in ",
+        "got no value below .5 in column 'score', expected a column of predicted classes, if it holds their",
     ),
     "labels of its own in another order": (
         dict(label=THREE.y[SHUFFLED], prediction=THREE.top[SHUFFLED]),

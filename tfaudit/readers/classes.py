@@ -71,6 +71,11 @@ def class_names(
     reference = named[0].where if named else labels.path
     expected = f"class names, as in {reference}, or a class list"
     for source in sources:
+        if len(source.plan.scores) == 1:
+            got = f"one score for classes {quoted(known.names)}" if text else "one score"
+            raise InputError(
+                source.where, got, "a class list whose second class it is of (--classes FILE)"
+            )
         if source.width is not None and source not in named:
             raise InputError(source.where, "columns without names", expected)
     if not named:
@@ -138,7 +143,8 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
             raise InputError(where, got, f"classes such as {quoted(names or ())}")
         return indices
     if values.min() < 0:
-        raise InputError(where, f"class {values.min()}", "classes from 0")
+        expected = "classes from 0; 0 for -1 if it is the negative class of two"
+        raise InputError(where, f"class {values.min()}", expected)
     if names and values.max() >= len(names):
         counted = "; subtract 1 from classes that are counted from 1" if values.min() == 1 else ""
         expected = f"classes 0 to {len(names) - 1}{counted}"

@@ -29,7 +29,22 @@ _RANK_WORDS = frozenset(
 _OTHER_WORDS = frozenset(
     {
         *("id", "index", "row", "rank", "fold", "seed", "count", "length", "size", "weight", "age"),
-        *("loss", "epoch", "step", "iteration", "lr", "time", "latency", "seconds", "ms"),
+        *(
+            "distance",
+            "distances",
+            "dist",
+            "cost",
+            "nll",
+            "loss",
+            "epoch",
+            "step",
+            "iteration",
+            "lr",
+            "time",
+            "latency",
+            "seconds",
+            "ms",
+        ),
         *("score", "confidence", "entropy", "margin", "uncertainty", "max", "min", "mean", "std"),
         *("correct", "error", "acc", "accuracy"),
     }
@@ -106,7 +121,11 @@ def score_columns(
     if known.names or stated:
         return ScoreColumns({name: name for name in columns})  # an error names other classes
     all_numbered = len(numbered) == 1 and len(numbered[0].columns) == len(columns)
-    if all_numbered and len(columns) in (known.most, known.most + 1):  # labels from 1, or from 0
+    if (
+        all_numbered
+        and not numbered[0].words & _OTHER_WORDS
+        and len(columns) in (known.most, known.most + 1)
+    ):  # labels from 1, or from 0
         return _by_number(table, columns, numbered[0], known, stated=stated)
     _require_scores(table, columns, known)
     return ScoreColumns({name: name for name in columns})
@@ -296,7 +315,10 @@ def _settled(
 
 
 def _one_score(table: TableFile, column: str, known: KnownClasses, *, stated: bool) -> ScoreColumns:
-    if stated or (column.lower() in ONE_SCORE and len(known.names) <= 2 and known.most <= 1):
+    is_named = column.lower() in ONE_SCORE and len(known.names) <= 2 and known.most <= 1
+    if is_named and not stated:
+        _refuse_confidence(table, column)
+    if stated or is_named:
         return ScoreColumns({column: "1"})
     got = f"one column of numbers, {column!r}, for {known.labels}"
     expected = (
@@ -304,6 +326,19 @@ def _one_score(table: TableFile, column: str, known: KnownClasses, *, stated: bo
         "or the scores of class 1 of two"
     )
     raise InputError(str(table.path), got, expected)
+
+
+def _refuse_confidence(table: TableFile, column: str) -> None:
+    """Raise an `InputError` for probabilities that are never below .5, perhaps those of the predicted class."""
+    blocks = [*table.numbers([column])]
+    if all((block >= 0.5).all() for block in blocks) and all(
+        are_probabilities(block.min(), block.max()) for block in blocks
+    ):
+        expected = (
+            "a column of predicted classes, if it holds their probabilities; --prediction-column "
+            f"{column} states that it holds those of class 1"
+        )
+        raise InputError(str(table.path), f"no value below .5 in column {column!r}", expected)
 
 
 def _require_scores(table: TableFile, columns: Sequence[str], known: KnownClasses) -> None:
