@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from tests.builders.delong import delong_covariance
 from tests.builders.nightly import and_nightly, seeds
 from tests.builders.refusals import assert_refused
 from tfaudit import Predictions, forecast
@@ -72,6 +73,15 @@ def test_the_separation_is_the_mean_area_over_the_pairs():
     tenth = np.argsort(best[..., -1] - best[..., -2], axis=1)[:, :100]
     found = np.take_along_axis(changed, tenth, 1).sum() / changed.sum()
     assert frame["found_share"].iloc[3] == pytest.approx(found)
+
+
+def test_the_interval_of_one_pair_is_that_of_delong():
+    dense, compressed = pair_of(0, members=1)
+    best = np.sort(dense.probabilities[0], axis=1)
+    changed = (dense.top1 != compressed.top1)[0].astype(int)
+    error = np.sqrt(delong_covariance([best[:, -2] - best[:, -1]] * 2, changed)[0, 0])
+    result = forecast_quality(dense, compressed)
+    assert (result.high - result.low) / 2 == pytest.approx(1.962 * error, rel=1e-3)
 
 
 def test_few_changes_have_no_interval_and_no_finding():

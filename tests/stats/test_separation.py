@@ -4,25 +4,30 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from tests.builders.delong import delong_covariance
 from tfaudit.stats.separation import separation
 
 
-def delong_variance(scores, positive):
-    """DeLong's variance by the placements of all pairs."""
-    one, other = scores[positive == 1], scores[positive == 0]
-    wins = (one[:, None] > other) + 0.5 * (one[:, None] == other)
-    return wins.mean(1).var(ddof=1) / len(one) + wins.mean(0).var(ddof=1) / len(other)
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+@pytest.mark.parametrize("prevalence", [0.02, 0.5])
+def test_it_is_the_area_of_scikit_learn_with_the_covariance_of_delong(rng, decimals, prevalence):
+    positive = (np.arange(400) < 400 * prevalence).astype(int)
+    many = (rng.normal(size=(2, 400)) + rng.normal(size=400) + positive).round(decimals)
+    areas, influences = zip(*(separation(scores, positive) for scores in many), strict=True)
+    assert areas == pytest.approx([roc_auc_score(positive, scores) for scores in many])
+    influences = np.array(influences)
+    assert influences.mean(axis=1) == pytest.approx([0, 0], abs=1e-12)
+    covariance = influences @ influences.T / 400**2
+    assert covariance == pytest.approx(delong_covariance(many, positive), rel=1e-9)
 
 
-@pytest.mark.parametrize("decimals", [1, 8])
-def test_it_is_the_area_of_scikit_learn_with_the_variance_of_delong(rng, decimals):
-    positive = (rng.random(400) < 0.2).astype(int)
-    scores = (rng.normal(size=400) + positive).round(decimals)
+def test_increasing_functions_and_the_order_of_examples_change_nothing(rng):
+    scores, positive = rng.normal(size=60).round(1), rng.integers(0, 2, 60)
     area, influence = separation(scores, positive)
-    assert area == pytest.approx(roc_auc_score(positive, scores))
-    assert influence.mean() == pytest.approx(0, abs=1e-12)
-    variance = (influence**2).sum() / len(scores) ** 2
-    assert variance == pytest.approx(delong_variance(scores, positive), rel=0.02)
+    order = rng.permutation(60)
+    other, permuted = separation(np.exp(scores)[order], positive[order])
+    assert other == pytest.approx(area)
+    assert permuted == pytest.approx(influence[order])
 
 
 def test_shares_count_as_so_many_examples(rng):

@@ -35,6 +35,8 @@ Sp G. d'Eon, J. d'Eon, J. R. Wright, K. Leyton-Brown. The Spotlight: A General M
 Errors in Deep Learning Models. FAccT 2022.
 De E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson. Comparing the Areas under Two or More Correlated Receiver \
 Operating Characteristic Curves: A Nonparametric Approach. Biometrics 44, 1988.
+SX X. Sun, W. Xu. Fast Implementation of DeLong's Algorithm for Comparing the Areas Under Correlated Receiver \
+Operating Characteristic Curves. IEEE Signal Processing Letters 21, 2014.
 Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Positive-Congruent Training: Towards \
 Regression-Free Model Updates. CVPR 2021.
 C A. C. Cameron, J. B. Gelbach, D. L. Miller. Robust Inference With Multiway Clustering. Journal of Business & \

@@ -104,7 +104,10 @@ def forecast_quality(
     some = np.flatnonzero(np.isfinite(areas))  # a pair without changes has no area
     area = float(areas[some].mean()) if len(some) else float("nan")
     influences = Rows(len(some), lambda k: flips.separation(some[k])[1])
-    low, high = flips.interval(area, influences, areas[some])
+    least = (
+        2 * (float(flips.changes.mean()) + 1)
+    ) ** -2  # one more change, at a margin that tells nothing
+    low, high = flips.interval(area, influences, areas[some], least)
     return ForecastQuality(
         pd.DataFrame([flips.found(share) for share in LOOKED_AT]),
         area,
@@ -162,7 +165,10 @@ class _Flips:
             len(found),
             lambda k: count * self.changed[k] * ((self.place[k] < looked) - value) / mean,
         )
-        low, high = self.interval(value, influences, (found - value * self.changes) / mean)
+        smoothed = (value * mean + 2) / (mean + 4)
+        totals = (found - value * self.changes) / mean
+        least = smoothed * (1 - smoothed) / mean  # a share of 0 or 1 has an error, too
+        low, high = self.interval(value, influences, totals, least)
         return {
             "looked_share": share,
             "looked": looked,
@@ -172,20 +178,18 @@ class _Flips:
         }
 
     def interval(
-        self, value: float, influences: Rows, of_members: np.ndarray
+        self, value: float, influences: Rows, of_members: np.ndarray, least: float
     ) -> tuple[float, float]:
-        """Return the interval of a share over images and members; a share of 0 or 1 has an error, too."""
+        """Return the interval of a share over images and members, whose variance over images is `least` or more."""
         if self.changes.sum() < LEAST_CHANGES:
             return float("nan"), float("nan")
-        count = float(self.changes.mean())
-        smoothed = (value * count + 2) / (count + 4)
         change = sum_change(
             [influences],
             [of_members],
             np.zeros(self.margin.shape[1], int),
             1,
             value=value,
-            least=smoothed * (1 - smoothed) / count,
+            least=least,
             clusters=self.comparison.clusters,
         )
         low, high = change.interval(self.comparison.confidence, least=0, most=1)
