@@ -247,6 +247,22 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
             ("--labels", "labels.npy", "--max-flips", 1),
             "--baseline, --compressed: got no files, expected both options",
         ),
+        (
+            (*PREDICTIONS, "same.npy", "--max-flips", 1, "--examples", "ids.csv"),
+            "--examples: got ids.csv, expected no such option without --data",
+        ),
+        (
+            (*PREDICTIONS, "same.npy", "--max-flips", 1, "--variant", "int8"),
+            "--variant: got ['int8'], expected no such option without a study",
+        ),
+        (
+            ("study", "--max-flips", 1, "--limit", 100),
+            "--limit: got 100, expected no such option without --data",
+        ),
+        (
+            ("study", "--max-flips", 1, "--id", "file"),
+            "--id: got file, expected no such option without --labels",
+        ),
         (("nowhere", "--max-flips", 1), "directory: got nowhere, which holds no study"),
         (
             ("study", "--max-flips", 1, "--split", "train"),

@@ -19,7 +19,9 @@ from tfaudit.cli.options import (
     Group,
     ImageOptions,
     PredictionOptions,
+    changed,
     option,
+    refuse,
 )
 from tfaudit.cli.outputs import output_file
 from tfaudit.errors import InputError, require_least
@@ -127,9 +129,13 @@ def gate(
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
-    if predictions.cluster is not None and labels is None:
-        expected = "--labels; data sets have a column `cluster` of groups"
-        raise InputError("cluster", predictions.cluster, expected)
+    if directory is None:
+        refuse("without a study", variant=variant, allow_missing=allow_missing)
+    if labels is None:
+        refuse("without --labels", **{**changed(predictions), "verbose": False})
+    if data is None:
+        taken = {"classes": None, "scores_are": None} if labels is not None else {}
+        refuse("without --data", **{**changed(images), **taken})
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha

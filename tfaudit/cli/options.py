@@ -114,6 +114,13 @@ def refuse(where: str, **options: object) -> None:
             raise InputError(name, str(value), f"no such option {where}")
 
 
+def changed(options: PredictionOptions | ImageOptions) -> dict[str, Any]:
+    """Return the options that have another value than by default."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    usual = {field.name: field.default for field in dataclasses.fields(options)}
+    return {name: value for name, value in values.items() if value != usual[name]}
+
+
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
 Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
 StudyAlpha = Annotated[
