@@ -1,8 +1,10 @@
-"""One model against one on the same images: class by class and image by image."""
+"""Any model against any other on the same images, of one study or of two: class by class and image by image."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -14,16 +16,19 @@ from tfaudit.app.controls import (
     choose_variant,
     class_label,
     has_variants,
+    variant_labels,
 )
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.display import show_alert, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, page_of
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.nouns import with_noun
+from tfaudit.app.study_choice import other_studies
 from tfaudit.app.url_state import choose_from, set_choices, single_choice
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
-from tfaudit.audits.model_pair.model_pair import PairComparison
+from tfaudit.audits.model_pair.flips_chart import KINDS, flips_chart
+from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names
 from tfaudit.outlets.exemplar_cards import cards
@@ -31,10 +36,22 @@ from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, 
 
 PAGE_SIZE = 12  # images on one page of the gallery
 
-KINDS = {NEWLY_WRONG: "lost", NEWLY_CORRECT: "won", OTHER_WRONG: "other wrong"}
-"""Kinds of flips in a frame of flips, by their names."""
+REFERENCE = "reference"
+"""Parameter of the URL: what a variant is compared with, by default the baseline."""
+
+SIDES = {"before": "from", "after": "to"}
+"""Parameters of the URL that filter by the prediction before and after, by column of a frame of flips."""
 
 FLIPS = ("example", "kind", "label", "before", "after", "probability_before", "probability_after")
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """A variant of a study, of which one member is compared."""
+
+    study_audit: StudyAudit
+    key: str
+    title: str
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -43,16 +60,83 @@ def page(study_audit: StudyAudit) -> None:
     if not has_variants(study_audit):
         return
     key = choose_variant(study_audit)
+    title = study_audit.data.titles[key]
+    sides = _references(study_audit, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        before = _choose_member(study_audit, BASELINE, "before")
-        after = _choose_member(study_audit, key, "after")
-    single = study_audit.data.is_single(key)
-    pair = study_audit.model_pair(key) if single else study_audit.member_pair(key, before, after)
-    name = f"pair-{key}-{before}-{after}"
+        label = choose_from(
+            st.selectbox,
+            f"{escape_name(title)}, compared with",
+            list(sides),
+            REFERENCE,
+            next(iter(sides)),
+            resets=("before", "flips"),
+        )
+        reference = sides[label]
+        before = _choose_member(reference, "before")
+        after = _choose_member(Side(study_audit, key, title), "after")
+    pair = _pair(study_audit, key, reference, before, after)
+    name = f"pair-{label}-{before}-{after}-{key}"
+    if reference.key != BASELINE:
+        for doubt in pair.doubts:
+            show_alert(str(doubt))
     sentences = (accuracy_sentence, predictions_sentence, classes_sentence)
     st.markdown("\n\n".join(escape(sentence(pair)) for sentence in sentences))
     _metrics(pair)
-    _retrained_twin(study_audit)
+    if reference.key == BASELINE:
+        _retrained_twin(study_audit)
+    _classes(pair, name)
+    st.header(with_noun("Images whose prediction flips"))
+    _flips(study_audit, pair, name)
+    show_notes(pair.notes)
+
+
+def _references(study_audit: StudyAudit, key: str) -> dict[str, Side]:
+    """Return what a variant can be compared with, by label: the others of its study and those of other studies."""
+    labels = variant_labels(study_audit)
+    sides = {
+        label: Side(study_audit, other, study_audit.data.titles[other])
+        for other, label in labels.items()
+        if other != key
+    }
+    for study, other_audit in other_studies(study_audit).items():
+        for other, label in variant_labels(other_audit).items():
+            sides[f"{study}: {label}"] = Side(other_audit, other, f"{study}: {label}")
+    return sides
+
+
+def _choose_member(side: Side, name: str) -> int:
+    """Return the chosen member of a variant; a single member needs no control."""
+    members = side.study_audit.data.members[side.key]
+    if len(members) == 1:
+        return single_choice(name, members[0])
+    label = f"Member of {escape_name(side.title)}"
+    return choose_from(st.selectbox, label, members, name, members[0], resets=("flips",))
+
+
+def _pair(
+    study_audit: StudyAudit, key: str, reference: Side, before: int, after: int
+) -> PairComparison:
+    data = study_audit.data
+    if reference == Side(study_audit, BASELINE, data.titles[BASELINE]) and data.is_single(key):
+        return study_audit.model_pair(key)
+    parts = data.fingerprint, reference.study_audit.data.fingerprint, key, reference.key
+    return _computed((*parts, before, after), study_audit, reference)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _computed(named: tuple[Any, ...], _study_audit: StudyAudit, _reference: Side) -> PairComparison:
+    *_, key, other, before, after = named
+    models = (
+        data.store.predictions(variant, data.split, members=[member])
+        for data, variant, member in (
+            (_reference.study_audit.data, other, before),
+            (_study_audit.data, key, after),
+        )
+    )
+    return compare(*models, alpha=_study_audit.data.alpha)
+
+
+def _classes(pair: PairComparison, name: str) -> None:
     st.header("Classes")
     text = (
         "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
@@ -68,20 +152,6 @@ def page(study_audit: StudyAudit) -> None:
     show_chart(pair.chart(), name, text, click=filter_images, fields=["name"], now=now)
     columns = MODEL_PAIR.table.columns
     show_table(classes, name, columns, table="pairs", click=filter_images, now=now)
-    st.header(with_noun("Images whose prediction flips"))
-    _flips(study_audit, pair, name)
-    show_notes(pair.notes)
-
-
-def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
-    """Return the chosen member of a variant; a single member needs no control."""
-    members = study_audit.data.members[key]
-    if len(members) == 1:
-        return single_choice(name, members[0])
-    title = escape_name(study_audit.data.titles[key])
-    return choose_from(
-        st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",)
-    )
 
 
 def _percent(share: float) -> str:
@@ -101,14 +171,19 @@ def _metrics(pair: PairComparison) -> None:
         OTHER_WRONG: ("wrong_to_other_wrong", "Images wrong before, wrong in another way after"),
     }
     shares = {
-        "agreement": "Images with the same prediction before and after",
-        "BTC": "Backward trust compatibility: share of right images that stay right",
-        "BEC": "Backward error compatibility: share of wrong images that stay wrong",
+        "same prediction": ("agreement", "Images with the same prediction before and after"),
+        "right stays right": (
+            "btc",
+            "Share of the images right before that stay right: backward trust compatibility (BTC)",
+        ),
+        "wrong stays wrong": (
+            "bec",
+            "Share of the images wrong before that stay wrong: backward error compatibility (BEC)",
+        ),
     }
     metrics = [
         *((label, count_text(summary[name]), text) for label, (name, text) in counts.items()),
-        *((label, _percent(summary[label.lower()]), text) for label, text in shares.items()),
-        ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
+        *((label, _percent(summary[name]), text) for label, (name, text) in shares.items()),
     ]
     with st.container(key="metrics"):
         after = _percent(summary["accuracy_after"])
@@ -139,13 +214,21 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     flips = pair.flips_frame()
+    if flips.empty:
+        st.caption(with_noun("Both models predict the same class for every image."))
+        return
+    _matrix(flips, name)
+    kinds = {"all": "", **{title: kind for kind, title in KINDS.items()}}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = choose_option("Kind", {"all": "", **KINDS}, "kind", resets=("flips",))
+        kind = choose_option("Kind", kinds, "kind", resets=("flips",))
         chosen = choose_class(pair.class_names)
+        sides = {side: _choose_prediction(flips, side, key) for side, key in SIDES.items()}
     if kind:
         flips = flips[flips["kind"] == kind]
     if chosen is not None:
         flips = flips[study_audit.counts(BASELINE).labels[flips["index"]] == chosen]
+    for side, prediction in sides.items():
+        flips = flips if prediction is None else flips[flips[side] == prediction]
     # First those where both models are surest.
     if {"probability_before", "probability_after"} <= set(flips):
         both = flips["probability_before"] * flips["probability_after"]
@@ -161,9 +244,35 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     show_cards(cards(drawn, images), (1, 1), positions)
     with st.expander("As a table"):
         show_table(
-            flips.assign(kind=flips["kind"].map({kind: name for name, kind in KINDS.items()})),
+            flips.assign(kind=flips["kind"].map(KINDS)),
             f"{name}-flips",
             FLIPS,
             click=lambda row: open_image(row["index"]),
-            now=(kind, chosen),
+            now=(kind, chosen, *sides.values()),
         )
+
+
+def _matrix(flips: pd.DataFrame, name: str) -> None:
+    """Draw which predictions become which; a click on a cell shows its images below."""
+    text = (
+        "A cell per prediction before, by row, and after, by column: the number of images between the two. Red cells "
+        "are mostly newly wrong, blue ones newly correct, grey ones wrong in another way. A click on a cell filters "
+        "the images below."
+    )
+    now = tuple(st.query_params.get(key) for key in SIDES.values())
+
+    def filter_images(cell: Mapping[str, Any]) -> None:
+        chosen = {key: cell[side] for side, key in SIDES.items()}
+        set_choices(**chosen, **dict.fromkeys(("class", "kind", "flips")))
+
+    chart = flips_chart(flips)
+    fields = [*SIDES]
+    show_chart(chart, f"matrix-{name}", text, click=filter_images, fields=fields, now=now)
+
+
+def _choose_prediction(flips: pd.DataFrame, side: str, key: str) -> str | None:
+    """Return the prediction of one side that the images must have; None for any."""
+    label = f"Prediction {side}"
+    options = sorted(flips[side].unique())
+    settings = {"placeholder": "Any", "width": 190, "resets": ("flips",)}
+    return choose_from(st.selectbox, label, options, key, None, **settings)

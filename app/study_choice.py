@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.app.url_state import (
     choose,
@@ -54,6 +55,7 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         InputError: no study, no predictions, a damaged study, or one with links out of the directory.
     """
     studies = find_studies(directory)
+    st.session_state["studies"] = studies
     labels = dict(zip(studies, unique_labels(list(studies)), strict=True))
     with st.sidebar:
         first = next(iter(studies))
@@ -90,6 +92,33 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
                 args=(state, current.data.fingerprint),
             )
     return _shared(str(studies[name].resolve()), split, opened, read_only)
+
+
+def other_studies(study_audit: StudyAudit) -> dict[str, StudyAudit]:
+    """Return the other studies of the viewer's directory with models of the same examples, by name."""
+    data = study_audit.data
+    others = {}
+    for name, directory in st.session_state.get("studies", {}).items():
+        if directory.resolve() == data.store.directory.resolve():
+            continue
+        try:
+            other = StudyAudit.read(open_store(directory, read_only=True), data.split)
+            if _holds_same_examples(
+                data.fingerprints.examples, other.data.fingerprints.examples, data, other.data
+            ):
+                others[name] = other
+        except InputError:  # a study without predictions of this split, or a damaged one
+            continue
+    return others
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _holds_same_examples(first: str, second: str, _first: StudyData, _second: StudyData) -> bool:
+    tables = [
+        data.store.examples(data.split, images=False, groups=False)[["example", "label"]]
+        for data in (_first, _second)
+    ]
+    return tables[0].reset_index(drop=True).equals(tables[1].reset_index(drop=True))
 
 
 def _choose_split(store: Store) -> str:

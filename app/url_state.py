@@ -32,6 +32,7 @@ PARAMETERS = frozenset(
         "severity",
         "rank",
         "before",
+        "reference",
         "after",
         "question",
         "correction",

@@ -79,10 +79,6 @@ def test_it_holds_what_the_audits_find(grouped):
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)
     require_equal(study_audit.groups("int8", "series"), expected)
-    pair = compare(
-        grouped.predictions("dense", members=[1]), grouped.predictions("int8", members=[2])
-    )
-    require_equal(study_audit.member_pair("int8", 1, 2), pair)
     assert study_audit.data.individuals.name == "writer"
     trends = study_audit.result("trends", "int8")
     properties = [each.property for each in trends]  # squares of one grey have no tilt
@@ -388,10 +384,6 @@ def test_threads_compute_once(tmp_path, read):
         (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected 'member"),
         (lambda m: m.groups("int8", "age"), r"column: got 'age', expected series"),
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
-        (
-            lambda m: m.member_pair("int8", 9, 0),
-            r"members: got \(9,\), expected members among 0, 1, 2, 3",
-        ),
     ],
 )
 def test_what_there_is_not(grouped, ask, message):

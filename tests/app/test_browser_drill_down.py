@@ -176,6 +176,7 @@ CHARTS = and_nightly(
         ("distortion?distortion=Classes", "chart-balances", 3, "classes"),
         ("operating_points", "chart-operating-points", 1, "classes"),
         ("compare", "chart-pair", 2, "compare"),
+        ("compare", "chart-matrix", 2, "compare"),
         ("exemplars?exemplars=By+variant", "chart-exemplars-by-level", -1, "exemplars"),
         (
             "classes?variant=magnitude+90+%25&about=Under+corruption",
@@ -217,7 +218,7 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     page.wait_for_url(lambda url: url != before and urlsplit(url).path == f"/{end}")
     settled(page)
     _, chosen = choices(page)
-    assert {"variant", "class", "corruption", "attribute", "show"} & set(chosen)
+    assert {"variant", "class", "corruption", "attribute", "show", "from"} & set(chosen)
     assert "class" in chosen or not start.startswith("classes")
     assert page.get_by_test_id("stAlertContentError").count() == 0
 

@@ -26,7 +26,11 @@ PLACES = [
     ("corruptions", {"severity": "3", "variants": "float16", "rank": "top-5"}, "mean"),
     ("corruptions", SEVERITIES | {"corruptions": "Severities"}, "top-1"),
     ("distortion", {"variants": "float16"}, "Accuracy and slope"),
-    ("compare", VARIANT | {"before": "1", "after": "2", "kind": "newly wrong"}, "All 17 columns"),
+    (
+        "compare",
+        VARIANT | {"reference": "float16", "after": "2", "kind": "newly wrong"},
+        "All 17 columns",
+    ),
 ]
 """A page, the values of its controls, and the text of another control that is then changed."""
 

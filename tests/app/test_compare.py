@@ -1,6 +1,7 @@
 """Page 9: two models on the same images, whether the study holds one model a variant or many."""
 
 import functools
+import shutil
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from tests.builders.studies import (
     make_study,
     without_images,
 )
+from tfaudit import Predictions
 from tfaudit.app.viewer import PAGES
 from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.store.external import import_predictions
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +40,9 @@ def test_single_models_are_compared_at_once(opened, singles):
     assert not app.error
     told = compare(*before_and_after(singles)).summary()
     assert metrics(app)["newly wrong"] == f"{told['negative_flips']:g}"
-    assert metrics(app)["BTC"] == f"{100 * told['btc']:.2f}\u00a0%"
+    assert metrics(app)["right stays right"] == f"{100 * told['btc']:.2f}\u00a0%"
     assert metrics(app)["top-1 after"] == f"{100 * told['accuracy_after']:.2f}\u00a0%"
-    assert [box.key for box in app.selectbox] == ["class"]
+    assert [box.key for box in app.selectbox] == ["reference", "class", "from", "to"]
     assert "training again changes is unknown" in words(app)
     assert "majority" not in words(app)
 
@@ -47,7 +50,7 @@ def test_single_models_are_compared_at_once(opened, singles):
 @pytest.mark.slow
 def test_members_of_populations_are_chosen(open_page, store):
     app = open_page(store.directory, "compare", variant="fixed-point int8")
-    assert [box.options for box in app.selectbox[:2]] == [["0", "1", "2", "3"]] * 2
+    assert [app.selectbox(key=key).options for key in ("before", "after")] == [[*"0123"]] * 2
     app.selectbox(key="before").set_value(1)
     app.selectbox(key="after").set_value(3).run()
     sides = store.predictions("dense", members=[1]), store.predictions("int8", members=[3])
@@ -63,6 +66,42 @@ def test_members_of_populations_are_chosen(open_page, store):
     )
     again = open_page(store.directory, "compare", variant="fixed-point int8", before="1", after="3")
     assert again.dataframe[0].value.equals(shown)
+
+
+def test_any_two_variants_are_compared(opened, singles):
+    app = opened(reference="fixed-point int8")
+    sides = (singles.predictions(key) for key in ("int8", "magnitude-0.9"))
+    expected = compare(*sides)
+    assert metrics(app)["newly wrong"] == f"{expected.summary()['negative_flips']:g}"
+    box = app.selectbox(key="reference")
+    assert box.label == "magnitude 90 %, compared with"
+    assert box.options == ["dense", "fixed-point int8"]
+    assert "training again" not in words(app)
+    flips = expected.flips_frame()
+    before, after = flips[["before", "after"]].value_counts().idxmax()
+    app.selectbox(key="from").set_value(before)
+    app.selectbox(key="to").set_value(after).run()
+    shown = app.dataframe[1].value
+    assert set(shown["example"]) == set(
+        flips.query("before == @before and after == @after")["example"]
+    )
+
+
+def test_models_of_two_studies_are_compared(open_page, singles, tmp_path):
+    """A study of other examples is not offered, nor is one that cannot be read."""
+    shutil.copytree(singles.directory, tmp_path / "new")
+    shutil.copytree(singles.directory, tmp_path / "old")
+    few = Predictions.from_top1([0, 1], [0, 1])
+    import_predictions(tmp_path / "other", few, {"int8": few}, name="other")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/study.json").write_text("{")
+    app = open_page(tmp_path, "compare", study="new", reference="old: magnitude 90 %", **HARMED)
+    assert not app.error
+    options = app.selectbox(key="reference").options
+    assert options == ["dense", "fixed-point int8", *(f"old: {name}" for name in
+                       ("dense", "magnitude 90 %", "fixed-point int8"))]  # fmt: skip
+    assert metrics(app)["newly wrong"] == "0"
+    assert "Both models predict the same class for every image" in words(app)
 
 
 def test_flips_are_filtered_by_kind_and_class(opened, singles):

@@ -44,7 +44,7 @@ PLACES = {
     "slices": {*IMAGE, "slice", "page"},
     "forecast": {*IMAGE, "page"},
     "groups?groups=Images": {"property"},
-    "compare": {*IMAGE, "before", "after", "kind", "flips", "class"},
+    "compare": {*IMAGE, "reference", "before", "after", "kind", "flips", "class", "from", "to"},
     "calibration": IMAGE,
     "negative_flips": IMAGE,
     "intersections": IMAGE,

@@ -9,6 +9,7 @@ import vl_convert
 
 from tests.builders.drawings import rows_of
 from tests.builders.populations import population
+from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
 from tfaudit.audits.model_pair.model_pair import compare
 
 
@@ -58,3 +59,17 @@ def test_a_collapsed_class_is_opaque_whatever_its_verdict():
     assert drawn.loc[drawn["class"] == str(collapsed.argmax()), "claimed"].all()
     rows = rows_of(found.chart())
     assert not rows.loc[rows["class"] == str(collapsed.argmax()), "claimed"].any()
+
+
+def test_a_cell_counts_the_images_between_two_predictions():
+    flips = pair(examples=400).flips_frame()
+    cells = rows_of(flips_chart(flips)).set_index(["before", "after"])["images"]
+    counts = flips.groupby(["before", "after"]).size()
+    assert cells.to_dict() == counts.to_dict()
+    many = pair(examples=3000, classes=300).flips_frame()
+    chart = flips_chart(many)
+    drawn = rows_of(chart)
+    assert drawn["before"].nunique() <= MOST
+    left = len(many) - drawn["images"].sum()
+    assert chart.to_dict()["title"] == f"{left:,} images in other pairs"
+    vl_convert.vegalite_to_svg(json.dumps(chart.to_dict()))

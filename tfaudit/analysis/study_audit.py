@@ -24,7 +24,7 @@ from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.groups.groups import Groups
-from tfaudit.audits.model_pair.model_pair import PairComparison, compare
+from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
@@ -258,16 +258,6 @@ class StudyAudit:
             for key in self.data.compressed_keys
             if self.data.is_single(key)
         }
-
-    def member_pair(self, key: str, before: int, after: int) -> PairComparison:
-        """Compare member `before` of the baseline with member `after` of a variant. The result is not cached."""
-        store = self.data.store
-        split = self.data.split
-        models = (
-            store.predictions(k, split, members=[member])
-            for k, member in ((BASELINE, before), (key, after))
-        )
-        return compare(*models, alpha=self.data.alpha)
 
     def groups(self, key: str, column: str | None = None) -> Groups:
         """Return the change of individuals and of the groups of one of the `group_columns`, by default all examples."""
