@@ -61,7 +61,7 @@ def test_the_step_judges_and_writes_every_file(predictions):
     )
     assert done.returncode == 1, done.stderr
     out = predictions / "out"
-    assert (predictions / "outputs").read_text() == f"folder={out}\n"
+    assert (predictions / "outputs").read_text() == f"folder={out}\ncode=1\n"
     assert "class 3" in (predictions / "summary.md").read_text()
     assert "class 3" in (out / "gate.md").read_text()
     assert ET.parse(out / "gate.xml").getroot().get("failures") == "1"
@@ -75,3 +75,8 @@ def test_the_step_judges_and_writes_every_file(predictions):
         arguments="--labels y.npy --alpha 0.1",
     )
     assert same.returncode == 0, same.stderr
+    nowhere = run_gate(
+        predictions, baseline="nowhere.npy", compressed="c.npy", arguments="--labels y.npy"
+    )
+    assert nowhere.returncode == 4, nowhere.stderr
+    assert (predictions / "outputs").read_text().splitlines()[-1] == "code=4"

@@ -26,15 +26,20 @@ def run_suite(folder, *arguments):
     (folder / "test_models.py").write_text(SUITE)
     command = [sys.executable, "-m", "pytest", "-q", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_limits_are_the_defaults_of_the_gate_or_those_of_the_file(tmp_path):
-    said = run_suite(tmp_path)
+    code, said = run_suite(tmp_path)
+    assert code == 1
     assert "1 failed, 2 passed" in said
     assert "AssertionError: compressed: FAIL, 1,000 images" in said
     (tmp_path / "pytest.ini").write_text("[pytest]\ntfaudit_gate = limits.toml\n")
     (tmp_path / "limits.toml").write_text("[gate]\nworst_class_drop_pp = 95\n")
-    assert "3 passed" in run_suite(tmp_path)
+    code, said = run_suite(tmp_path)
+    assert (code, "3 passed" in said) == (0, True)
     (tmp_path / "limits.toml").write_text("[gate]\nworst_drop = 95\n")
-    assert "InputError: config: " in run_suite(tmp_path)
+    code, said = run_suite(tmp_path)
+    assert code == 4  # pytest's own of a wrong set-up
+    assert "ERROR: tfaudit_gate: config: " in said
+    assert "worst_drop" in said

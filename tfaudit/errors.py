@@ -13,8 +13,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class InputError(ValueError):
     """Bad input, told in one line: `argument: got X, expected Y`, with "?" for characters that would break the line.
 
-    The command line prints it without a traceback and exits with 2. Every other exception is a defect of tfaudit and
-    keeps its traceback.
+    The command line prints it without a traceback and exits with 2, `gate` and `compress` with 4. Every other exception
+    is a defect of tfaudit and keeps its traceback.
 
     Args:
         argument: name of the argument, option, file or column.

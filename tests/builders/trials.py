@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tfaudit import cli
+from tfaudit.cli.console import bad_input_code
 from tfaudit.errors import InputError
 
 SILENT = "a silent difference"
@@ -95,7 +96,7 @@ def command(*words: object) -> Ending:
     if "Traceback" in out.getvalue() + err.getvalue():
         return Ending(defect=f"a traceback: {err.getvalue()[-300:]!r}")
     told = re.sub(NOTICES, "", err.getvalue())
-    if code == 2 and told.startswith("tfaudit: "):
+    if code == bad_input_code(list(map(str, words))) and told.startswith("tfaudit: "):
         return _line(told.removesuffix("\n"))
     if code not in (0, 1, 2):
         return Ending(defect=f"exit code {code}")

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tfaudit.cli import main
-from tfaudit.cli.console import out
+from tfaudit.cli.console import bad_input_code, out
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def tfaudit(tfaudit_in, tmp_path):
 
 @pytest.fixture
 def refused():
-    """`refused(run(...), words)`: a command ended with code 2 and one line on standard error that holds the words."""
+    """`refused(run(...), words)`: one line on standard error holds the words, and the code is that of bad input."""
 
     def check(result, words):
         code, _, errors = result
-        assert (code, errors.count("\n")) == (2, 1), errors
+        assert (code, errors.count("\n")) == (bad_input_code(sys.argv[1:]), 1), errors
         assert errors.startswith("tfaudit: ")
         assert words in errors
 

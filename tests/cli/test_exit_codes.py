@@ -85,7 +85,7 @@ def gate(place, warm_python):
 )
 def test_a_data_function_that_ends_the_process_is_one_line_and_no_pass(gate, body):
     done = gate(body)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (4, "", 1)
     assert done.stderr.startswith("tfaudit: --data: got '")
     assert "line 4 of own.py" in done.stderr
 
@@ -174,7 +174,7 @@ def test_a_layer_that_ends_the_process_is_an_unexpected_error(
 @pytest.mark.slow
 def test_results_that_cannot_be_written_are_no_judgement(gate):
     done = gate("pass", "fail", redirected=">/dev/full")
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert done.stderr.splitlines()[-1].startswith("tfaudit: standard output: got a place that")
     assert "Traceback" not in done.stderr
 
@@ -194,7 +194,7 @@ def test_a_closed_standard_output_changes_no_verdict(gate):
 @pytest.mark.slow
 def test_warnings_as_errors_end_in_a_verdict_or_in_an_unexpected_error(gate):
     done = gate("warnings.warn('mine')", python=(sys.executable, "-W", "error"))
-    assert done.returncode in (2, 3), done.stderr
+    assert done.returncode in (3, 4), done.stderr
     assert done.stderr.splitlines()[-1].startswith("tfaudit: ")
     assert done.stdout == ""
 
@@ -207,6 +207,26 @@ def test_a_library_that_cannot_be_imported_is_no_fail(tmp_path):
     assert done.stderr.splitlines()[-1].startswith(
         "tfaudit: unexpected error, ImportError: broken; exit code 3"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["gate", "nowhere"], 4),
+        (["gate", "--no-such-option"], 4),
+        (["gate", "study", "--max-flips", "many"], 4),
+        (["gate", "--import", "no_such_module", "study"], 4),
+        (["--import", "no_such_module", "compress", "net.keras"], 4),
+        (["compress", "nowhere.keras", "--data", "digits"], 4),
+        (["compress"], 4),
+        (["audit", "nowhere"], 2),
+        (["audit", "--no-such-option"], 2),
+    ],
+)
+def test_bad_input_of_a_gate_is_not_cannot_judge(tfaudit, words, code):
+    ended, text, errors = tfaudit(*words)
+    assert (ended, text) == (code, "")
+    assert errors
 
 
 def test_help_and_version_go_to_standard_output():

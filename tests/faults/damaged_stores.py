@@ -1,7 +1,7 @@
 """Damages one file of a study per trial and runs every command: `python -m tests.faults.damaged_stores FIRST LAST`.
 
-A trial passes if every command ends in the result of the whole study, in one clear line with exit code 2, or in a
-result that names what is missing, and if another run makes the study whole again, bit by bit.
+A trial passes if every command ends in the result of the whole study, in a clear line with the exit code of bad input,
+or in a result that names what is missing, and if another run makes the study whole again, bit by bit.
 
 Prints a line per command that ends otherwise (the seed, the damage, the command, what is wrong), and last a table
 that counts how the commands ended.

@@ -1,7 +1,7 @@
 """The `tfaudit` command, one file per subcommand.
 
-Exit codes: 0 success, 1 failed members or a failed gate, 2 bad input or no decision, 3 an unexpected error,
-130 interrupted.
+Exit codes: 0 success, 1 failed members or a failed gate, 2 bad input, 3 an unexpected error, 130 interrupted. For
+`gate` and `compress` 2 is "cannot judge", and bad input is 4.
 """
 
 import os
@@ -28,7 +28,7 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     slices,
     view,
 )
-from tfaudit.cli.console import app, err
+from tfaudit.cli.console import app, bad_input_code, err
 from tfaudit.errors import InputError, Notice, missing_extra
 from tfaudit.population.machine import onednn_setting
 from tfaudit.runtime.captured_output import import_tensorflow_quietly
@@ -78,7 +78,7 @@ def _run_keras_on_tensorflow() -> None:
 
 
 def main() -> None:
-    """Run the command line in this process. Bad input gives one line and exit code 2, never a traceback."""
+    """Run the command line in this process. Bad input gives one line and its exit code, never a traceback."""
     collect_seldom()
     _show_notices_in_one_line()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -94,4 +94,4 @@ def main() -> None:
         if told is None:
             raise
         err.tell(f"tfaudit: {told}")
-        sys.exit(2)
+        sys.exit(bad_input_code(sys.argv[1:]))

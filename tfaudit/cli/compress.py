@@ -90,7 +90,7 @@ def compress(
     ],
     alpha: Alpha = 0.05,
 ) -> None:
-    """Find the smallest file that passes a gate: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
+    """Find the smallest file that passes: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
     All data judge plain files, which are made without labels. Other candidates are chosen on one part of the data and
     judged on the other. Both are judged from the largest down to the first that does not pass. Only a file that passes

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,6 +66,30 @@ class PlainConsole(Console):
                 self._file = usual
 
 
+BAD_INPUT = 2
+"""Exit code of bad input: a file that does not exist, an unknown option, a value out of range."""
+
+BAD_INPUT_OF_GATE = 4
+"""The same for commands whose code 2 is the verdict "cannot judge"."""
+
+GATES = ("gate", "compress")
+"""Commands whose exit code is a verdict."""
+
+
+def bad_input_code(words: Sequence[str]) -> int:
+    """Return the exit code of bad input for the command that these words of the command line name.
+
+    Example:
+        >>> bad_input_code(["--import", "layers", "gate", "--help"]), bad_input_code(["run", "gate"])
+        (4, 2)
+    """
+    values = [place + 1 for place, word in enumerate(words) if word == "--import"]
+    named = (
+        word for place, word in enumerate(words) if place not in values and not word.startswith("-")
+    )
+    return BAD_INPUT_OF_GATE if next(named, "") in GATES else BAD_INPUT
+
+
 class UnexpectedError(RuntimeError):
     """An unforeseen end of a command: a defect, or user code that ends the process."""
 
@@ -74,6 +98,15 @@ class Command(FlagCommand):
     """A subcommand whose standard output and exit code are its own, whatever user code prints or ends with."""
 
     interrupted = "interrupted"
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the arguments; Typer ends with the code of its error if they are wrong."""
+        try:
+            return super().make_context(*arguments, **options)
+        except Exception as problem:
+            if getattr(problem, "exit_code", None) == BAD_INPUT:
+                problem.exit_code = bad_input_code([str(self.name)])  # type: ignore[attr-defined]
+            raise
 
     def invoke(self, context: Any) -> Any:
         """Run the command; Typer would end with 1, the code of a failed gate, if a pipe breaks or an input ends."""

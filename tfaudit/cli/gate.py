@@ -116,7 +116,7 @@ def gate(
         ),
     ],
 ) -> None:
-    """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 an unexpected error.
+    """Judge compressed models by limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
     how many images or members would decide; in JUnit XML that is an error.
