@@ -19,6 +19,7 @@ from benchmarks.first_screens import HURT, printed
 from tests.builders.exact_tails import any_fails, fails
 from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
+from tests.builders.rare_classes import RareClass
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
     ALIKE,
@@ -435,6 +436,55 @@ def members(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def rare(seeds: range) -> pd.DataFrame:
+    """Return how often limits err and intervals hold where all members lose the same images of a class of few."""
+    others = {"image by image": (0.0, 0.2), "some alike": (0.05, 0.1)}
+    rows = []
+    for (images, share), (name, shifts), members in itertools.product(
+        ((20, 0.06), (20, 0.12), (50, 0.06), (50, 0.12), (100, 0.06)), others.items(), (1, *MEMBERS)
+    ):
+        study = RareClass(images, share, members, *shifts)
+        found = pd.DataFrame([study.errors(seed) for seed in seeds])
+        figures = 100 * found.drop(columns="half-width").mean()
+        rows.append(
+            (images, f"{study.loss:.1f}", name, members, *figures, found["half-width"].mean())
+        )
+    columns = ["images", "loss", "other classes change", "K", *found]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def price(seeds: range) -> pd.DataFrame:
+    """Return what pairs show where classes are of equal size: the width of intervals, and both verdicts."""
+    rows = []
+    lost = with_losses(np.where(np.array(CLASSES) == HURT, 0.1, 0.0)).recalls
+    for (classes, images), members in itertools.product(
+        ((10, 50), (10, 500), (10, 1000)), (1, *MEMBERS)
+    ):
+        figures = []
+        for recalls in ({}, lost):
+            truth = Truth(
+                paired=True, recalls=recalls, image_shift=0.05, member_shift=0.1 * (members > 1)
+            )
+            measured = [
+                measure(*study) for study in studies(truth, seeds, members=members, images=images)
+            ]
+            widths = [(one.classes.high - one.classes.low).mean() / 2 for one in measured]
+            outcomes = [judge(one, Limits(worst_class_drop_pp=5)).outcome for one in measured]
+            figures += [
+                100 * np.mean(np.array(outcomes) == FAIL if recalls else np.array(outcomes) == PASS)
+            ]
+        rows.append((classes, images, members, np.mean(widths), *figures))
+    columns = [
+        "classes",
+        "images",
+        "K",
+        "half-width",
+        "nothing lost: passes",
+        "10 points lost: fails",
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
 GATES = {10: (200, 1.0), 100: (50, 0.3), 1000: (50, 0.1)}
 """By number of classes: images of each class, and the share of the studies that is simulated."""
 
@@ -507,6 +557,8 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "sequential": sequential,
     "members": members,
     "far": far,
+    "rare": rare,
+    "price": price,
     "gate": gate,
 }
 

@@ -10,7 +10,7 @@ all of their parent's strength, knack and noise.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,10 @@ class Truth:
         cluster_images: number of images of a cluster; 1 for independent images.
         alike: how alike the images of a cluster are: the correlation of their ease, and of its change.
         of_one_class: whether the images of a cluster are of one class, as frames of a film are, not of all in turn.
+        cluster_spread: standard deviation of the logarithm of the clusters' expected sizes; images are then dealt to
+            clusters at random, whatever their class.
+        lost_alike: share of a class's images that no compressed member recognises, by class. In clusters it differs:
+            most lose hardly any, few lose many (a beta distribution with the correlation `alike`).
     """
 
     paired: bool = False
@@ -72,6 +76,8 @@ class Truth:
     cluster_images: int = 1
     alike: float = 0.3
     of_one_class: bool = False
+    cluster_spread: float = 0.0
+    lost_alike: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 TRUTHS = {
@@ -89,7 +95,12 @@ TRUTHS = {
 
 
 def simulate(
-    truth: Truth, seed: int, *, members: int, images: int = 500, classes: int = 10
+    truth: Truth,
+    seed: int,
+    *,
+    members: int,
+    images: int | Sequence[int] = 500,
+    classes: int = 10,
 ) -> tuple[Predictions, Predictions]:
     """Draw the predictions of a baseline and a compressed population, K members each.
 
@@ -97,20 +108,22 @@ def simulate(
         truth: what compression does.
         seed: the same seed gives the same predictions.
         members: K.
-        images: number of images of each class.
-        classes: C; names and recalls repeat after ten.
+        images: number of images of each class, or one number for each.
+        classes: C unless `images` are C numbers; names and recalls repeat after ten.
     """
     rng = np.random.default_rng(seed)
-    labels = np.arange(images * classes) % classes
+    if isinstance(images, int):
+        labels = np.arange(images * classes) % classes
+    else:
+        classes = len(images)
+        labels = np.repeat(np.arange(classes), images)
     names = class_names(classes)
     before = np.tile(np.resize(RECALLS, classes), (members, 1))
     after = before - truth.everywhere
     for name, recalls in truth.recalls.items():
         after[:, names.index(name)] = np.resize(recalls, members)
 
-    clusters = np.arange(labels.size) // truth.cluster_images
-    if truth.of_one_class:
-        clusters = np.arange(labels.size) // (classes * truth.cluster_images) * classes + labels
+    clusters = _clusters(truth, labels, classes, rng)
 
     def normals() -> np.ndarray:
         alone = rng.standard_normal(labels.size, np.float32)
@@ -136,6 +149,8 @@ def simulate(
             [_turned(part, shift, rng.standard_normal(part.shape, np.float32)) for part in own],
         ),
     ]
+    lost = np.array([truth.lost_alike.get(name, 0.0) for name in names])
+    right[1] &= ~_lost_alike(lost[labels], clusters, truth, rng)
     offsets = (
         1 + rng.integers(classes - 1, size=labels.size)
         if classes > 2
@@ -159,6 +174,36 @@ def simulate(
             )
         )
     return predictions[0], predictions[1]
+
+
+def _clusters(
+    truth: Truth, labels: np.ndarray, classes: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the cluster of each image, `(N,)` integers."""
+    images = np.arange(labels.size)
+    if truth.cluster_spread:
+        sizes = rng.lognormal(sigma=truth.cluster_spread, size=labels.size // truth.cluster_images)
+        dealt = rng.choice(len(sizes), labels.size, p=sizes / sizes.sum())
+        return np.unique(dealt, return_inverse=True)[1]
+    if truth.of_one_class:
+        return images // (classes * truth.cluster_images) * classes + labels
+    return images // truth.cluster_images
+
+
+def _lost_alike(
+    shares: np.ndarray, clusters: np.ndarray, truth: Truth, rng: np.random.Generator
+) -> np.ndarray:
+    """Return which images no compressed member recognises, `(N,)` booleans, from their probabilities."""
+    if not shares.any():
+        return np.zeros(shares.shape, bool)
+    if truth.cluster_images > 1:
+        strength = 1 / truth.alike - 1
+        level = rng.random(clusters.max() + 1)[clusters]
+        own = shares > 0
+        shares = np.where(
+            own, special.betaincinv(shares * strength + ~own, (1 - shares) * strength, level), 0.0
+        )
+    return rng.random(shares.size) < shares
 
 
 def until_decided(
@@ -317,7 +362,8 @@ def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarra
     for name, recalls in truth.recalls.items():
         row = names.index(name)
         changes[row] = np.resize(recalls, members).mean() - before[row]
-    return changes
+    lost = np.array([truth.lost_alike.get(name, 0.0) for name in names])
+    return changes - lost * (before + changes)
 
 
 def true_slope(truth: Truth, classes: int = 10) -> float:

@@ -13,10 +13,16 @@ def _member_part(values):
 
 
 def two_way(before, after, *, paired, confidence=0.95):
-    """Change of accuracy, the ends of its interval, and its p-value; for two single models over the images alone."""
+    """Change of accuracy, the ends of its interval, and its p-value; for two single models over the images alone.
+
+    One more image may be lost and another won.
+    """
     before, after = np.asarray(before, float), np.asarray(after, float)
     images = after.mean(0) - before.mean(0)
     of_images = images.var(ddof=1) / len(images)
+    changed = (images**4).sum()
+    varying = np.clip(changed * (1 - changed / len(images)), 0, 8)
+    of_images = max(of_images, (varying + 2) / (len(images) + 2) ** 2)
     sides = (
         [] if len(before) == len(after) == 1 else [after - before] if paired else [after, before]
     )

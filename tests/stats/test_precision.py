@@ -83,7 +83,7 @@ def test_more_of_everything_is_more_precise_and_designs_decide(
 def test_images_then_members_then_both():
     few = SampleSize(100, 4)
     assert Spread(0.1, 1e-6, 0.1).decides(0.02, few, 0.95).members == 4
-    by_members = Spread(1e-4, 0.004, 0.001).decides(0.02, few, 0.95)
+    by_members = Spread(1e-4, 0.004, 0.001).decides(0.05, few, 0.95)
     assert (by_members.images, by_members.members > 4) == (100, True)
     both = Spread(0.1, 0.004, 0.1).decides(0.02, few, 0.95)
     assert both.images > 100

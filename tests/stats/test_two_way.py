@@ -157,7 +157,7 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
     """The bootstrap counts the interaction of images and members three times (Owen 2007), which is taken off here."""
     before, after = heterogeneous_study(rng, members, 3 * images, paired=paired)
     groups = np.arange(3 * images) % 3
-    changes = group_changes(before, after, groups, 3, paired=paired)
+    changes = group_changes(before, after, groups, 3, paired=paired, continuous=True)
     own, relative = bootstrap(before, after, groups, paired=paired, rng=rng)
     sides = [after[:, groups == 0].astype(float), before[:, groups == 0].astype(float)]
     sides = [sides[0] - sides[1]] if paired else sides
@@ -248,28 +248,25 @@ def test_images_without_variance_leave_the_members(rng):
     """Where all images of a member are alike, the interval is that of Student over the members."""
     right = rng.random((6, 1)) < 0.5
     before, after = np.ones((6, 40), bool), np.repeat(right, 40, axis=1)
-    changes = group_changes(before, after, np.zeros(40, int), 1, paired=True)
+    changes = group_changes(before, after, np.zeros(40, int), 1, paired=True, continuous=True)
     low, high = stats.t.interval(0.95, 5, right.mean() - 1, stats.sem(right[:, 0].astype(float)))
-    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx(
-        (low, high), abs=2e-3
-    )  # a floor of the images
+    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx((low, high))
 
 
-def test_no_group_is_surer_than_if_an_image_had_been_lost_and_another_won(rng):
-    """As far as images change in the median group: a collapsed one does not widen the intervals of the others."""
-    groups = np.repeat([0, 1, 2, 3], 40)
-    before, after = np.ones((30, 160), bool), np.ones((30, 160), bool)
+def test_no_group_is_surer_than_if_one_more_image_had_been_lost_and_another_won(rng):
+    """A group of few images does not rely on others: all members may lose an image that is not among them."""
+    groups = np.repeat([0, 1, 2, 3, 4], 40)
+    before, after = np.ones((30, 200), bool), np.ones((30, 200), bool)
     after[:12, 0] = after[:24, 1] = after[:6, 40] = False  # the images lose .4, .8 and .2
-    after[:, 120:] = False
-    error = group_changes(before, after, groups, 4, paired=True).absolute.error
-    typical = np.median([(0.4**4 + 0.8**4) / (0.4**2 + 0.8**2), 0.2**2, 1])
-    least = np.sqrt(2 * typical) / 42
-    assert error[[1, 2, 3]] == pytest.approx(least)
-    assert error[0] > least
-    one = group_changes(before[:1], after[:1], groups, 4, paired=True).absolute.error
-    assert one[[1, 2, 3]] == pytest.approx(
-        np.sqrt(2) / 42
-    )  # Bonett and Price (2012): b = c = 1 of n + 2
+    after[:, 120:160] = False
+    after[:, 160:] = rng.random((30, 40)) < 0.5  # 40 images that change by themselves
+    error = group_changes(before, after, groups, 5, paired=True).absolute.error
+    lost = np.array([0.4**4 + 0.8**4, 0.2**4, 0, 40])
+    least = np.sqrt(lost * (1 - lost / 40) + 2) / 42  # Bonett and Price (2012): b = c = 1 of n + 2
+    assert error[[1, 2, 3]] == pytest.approx(least[1:])
+    assert error[0] >= least[0]
+    one = group_changes(before[:1], after[:1], groups, 5, paired=True).absolute.error
+    assert one[[1, 2, 3]] == pytest.approx(np.sqrt([1 * (1 - 1 / 40) + 2, 2, 2]) / 42)
 
 
 @settings(max_examples=40)
@@ -312,7 +309,7 @@ def test_nothing_changes_nothing_varies():
     assert (low < 0).all()  # ten images that all agree do not prove that no image changes
     assert (high > 0).all()
     assert (changes.absolute.p() == 1).all()
-    assert (high < 0.2).all()
+    assert (high < 0.3).all()
 
 
 def test_a_class_that_every_member_loses_wholly_is_no_certainty():
@@ -401,7 +398,8 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(
             options = {} if paired else {"equal_var": False}
             interval = test(after.mean(1), before.mean(1), **options).confidence_interval()
             fixed.append(interval.low <= truth <= interval.high)
-    assert 0.92 <= np.mean(covered) <= 0.995  # two members leave few degrees of freedom: wider
+    # two members leave few degrees of freedom: wider; 50 images do not show what all members may lose
+    assert 0.92 <= np.mean(covered) <= (0.995 if images > 50 else 1)
     if fixed:
         assert np.mean(fixed) < 0.9
 

@@ -69,7 +69,7 @@ class Spread:
         """
         images = design.images
         members = design.members
-        if of_images <= unit**2 * least_variance(images * members) * (1 + 1e-9):
+        if of_images <= unit**2 * least_variance(images) * (1 + 1e-9):
             of_images = min(overlap, of_images) if members > 1 else 0.0
         shared = min(overlap, of_images, of_members)
         image = (of_images - shared) * images
@@ -79,9 +79,7 @@ class Spread:
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
         """Return half the width of the interval of a change; with one member on each side, over images only."""
         cross = self.residual / (images * members)
-        of_images = max(
-            self.image / images + cross, self.unit**2 * least_variance(images * members)
-        )
+        of_images = max(self.image / images + cross, self.unit**2 * least_variance(images))
         of_members = self.member / members + cross if members > 1 else 0.0
         shared = cross if members > 1 else 0.0
         variance = max(of_images + of_members - shared, of_images, of_members)

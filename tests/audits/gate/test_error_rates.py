@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.nightly import and_nightly, noise, seeds
+from tests.builders.rare_classes import RareClass
 from tests.builders.simulated_grids import passes_once
 from tests.builders.simulated_studies import (
     ALIKE,
@@ -292,3 +293,26 @@ def test_a_share_of_many_classes_that_lose_just_more_than_the_bound_is_seldom_ex
         for seed in seeds(studies)
     ]
     assert np.mean(np.array(highs) < 0.1) <= 0.025 + noise(0.025, studies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("images", "share", "members", "studies"),
+    and_nightly(
+        [(20, 0.06, 10, 60)],
+        [
+            (images, share, members, STUDIES)
+            for images, share in ((20, 0.06), (20, 0.12), (50, 0.12), (100, 0.06))
+            for members in (1, 3, 10, 30)
+        ],
+    ),
+)
+def test_a_loss_that_all_members_share_does_not_pass_for_lack_of_images(
+    images, share, members, studies
+):
+    """The variance of a class of few images was what is typical of others; ten members passed it in 33 %."""
+    study = RareClass(images, share, members)
+    rates = pd.DataFrame([study.errors(seed) for seed in seeds(studies)]).mean()
+    assert rates["1.1: passes"] <= 0.05 + noise(0.05, studies)
+    assert rates[".9: fails"] <= 0.05 + noise(0.05, studies)
+    assert rates["coverage"] >= 0.92 - noise(0.08, studies)

@@ -613,3 +613,13 @@ def test_bad_input():
         InputError, match="compressed: got 1 members against a baseline of 6, expected one model"
     ):
         gate(before, population(1, members=1), EVERY)
+
+
+@pytest.mark.parametrize(("images", "noted"), [(20, True), (53, True), (55, False)])
+def test_a_class_too_small_for_any_number_of_members_is_noted(images, noted):
+    labels = np.repeat([0, 1], [images, 200])
+    members = np.tile(labels, (30, 1))
+    population = Predictions.from_top1(labels, members)
+    verdict = gate(population, population, Limits(worst_class_drop_pp=5))
+    assert any("1 class has fewer than 54 examples" in note for note in verdict.notes) == noted
+    assert (verdict.outcome == "cannot judge") == (images < 55)

@@ -190,9 +190,8 @@ def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities
     assert row["published_p"] == pytest.approx(welch.pvalue)
     hurt = changes.query("`class` == '3'")
     assert (hurt["verdict"] == "lost recall").all()
-    assert (hurt[["relative_verdict", "published_direction"]] == "worse than average").all(
-        axis=None
-    )
+    assert (hurt["published_direction"] == "worse than average").all()
+    assert (hurt["relative_verdict"] == "worse than average").sum() == 2  # of 3, with 29 images
 
 
 def test_two_classes_are_one_test_a_corruption():
@@ -435,11 +434,7 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     assert row["excess_p"] == pytest.approx(stats.ttest_rel(*shifts).pvalue)
     change = found.class_frame().query("corruption == 'snow'").iloc[3]
     of_class = before["snow", 1].labels == 3
-    expected = stats.ttest_rel(share[1][of_class], share[0][of_class])
-    assert change["change_p"] == pytest.approx(expected.pvalue)
-    np.testing.assert_allclose(
-        change[CHANGE[1:]].tolist(), 100 * np.array(expected.confidence_interval()), rtol=1e-6
-    )
+    assert_two_way(change, [one[None, of_class] for one in share])
     assert found.class_frame()["published_p"].isna().all()
     assert "with all 5 members" in " ".join(found.notes)
 

@@ -282,7 +282,11 @@ def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[st
         before, after = (_MEASURES[name](side) for side in sides)
         means = before.mean().mean(), after.mean().mean()
         change = mean_change(
-            before, after, paired=bool(comparison.pairs), clusters=comparison.clusters
+            before,
+            after,
+            paired=bool(comparison.pairs),
+            clusters=comparison.clusters,
+            continuous=True,
         )
         if name == ECE or not np.isfinite(change.value).all():
             change = Change.without_error(change.value)

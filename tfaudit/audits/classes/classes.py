@@ -513,6 +513,23 @@ def small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
     return [f"{few}: {never}"] if small else []
 
 
+def unproven_class_notes(examples: np.ndarray, alpha: float, points: float) -> list[str]:
+    """Return a note on the classes in which no number of members excludes a loss of some points, or no notes.
+
+    Every interval of a population allows that one more image is lost and another won; see `two_way.group_changes`.
+
+    Example:
+        >>> unproven_class_notes(np.array([20, 100]), 0.05, 5)[0][:43]
+        '1 class has fewer than 54 examples: however'
+    """
+    errors = stats.norm.isf(alpha / 2) / max(points / 100, 1e-9)
+    needed = int(np.ceil(errors * np.sqrt(2) - 2))
+    small = int(((examples > 0) & (examples < needed)).sum())
+    few = f"{_classes(small)} {'has' if small == 1 else 'have'} fewer than {needed} examples"
+    never = f"however many members agree, a loss of {points:g} points cannot be excluded there."
+    return [f"{few}: {never}"] if small else []
+
+
 def _centred(population: Predictions, centering: str) -> np.ndarray:
     recall = population.recall()
     accuracy = population.accuracy()[:, None]

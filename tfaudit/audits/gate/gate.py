@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from tfaudit.audits.classes.classes import unproven_class_notes
 from tfaudit.audits.doubts import Doubt
 from tfaudit.audits.gate.checks import (
     CANNOT_JUDGE,
@@ -328,8 +329,17 @@ def judge(
         examples=int(measurements.overall.examples[0]),
         members=measurements.members,
         ties=measurements.ties,
-        notes=measurements.notes,
+        notes=(*measurements.notes, *_unproven(measurements, limits)),
     ).with_doubts(doubts)
+
+
+def _unproven(measurements: Measurements, limits: Limits) -> list[str]:
+    """Return a note on the classes of a population that are too small for the limit on classes."""
+    exact = measurements.single and not measurements.clustered
+    if exact or not limits.judge_classes:
+        return []
+    examples = measurements.classes.examples
+    return unproven_class_notes(examples, measurements.alpha, limits.bound_pp)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
