@@ -1,6 +1,7 @@
 """The cost of compression under corruption, [F] figures 4 and 7: severities, classes, exemplars, and one image."""
 
 import functools
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -38,16 +39,28 @@ def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     results = robustness_levels(study_audit)
     if not results:
-        st.info(
-            "No variant was evaluated under corruption. Add `corruptions` or `benchmarks` to the study of your recipe: "
-            "`tfaudit run RECIPE` then evaluates the trained models."
-        )
+        _say_how_to_evaluate(study_audit)
         return
     show_question(ROBUSTNESS)
     views = {"Corruptions": _corruptions, "Severities": _severities, "Classes": _classes}
     views |= {"One image": show_corrupted_image, "Exemplars": _exemplars}
     draw_tabs(views, "corruptions", study_audit, results)
     show_notes(robustness_notes(study_audit, results))
+
+
+def _say_how_to_evaluate(study_audit: StudyAudit) -> None:
+    """Draw what adds corruptions to this study."""
+    store = study_audit.data.store
+    none = "No variant was evaluated under corruption."
+    if store.study.training is None:
+        st.info(f"{none} The study holds predictions on clean images only.")
+        return
+    name = escape_name(store.study.name)
+    st.info(
+        f"{none} Add `corruptions` or `benchmarks` to the study {name} in its recipe; this command then evaluates the "
+        "trained models:"
+    )
+    st.code(shlex.join(["tfaudit", "run", "RECIPE", "--out", str(store.directory)]), language=None)
 
 
 def _corruptions(study_audit: StudyAudit, results: Results) -> None:

@@ -26,6 +26,12 @@ def found(store):
     return StudyAudit.read(store).robustness("magnitude-0.9")
 
 
+def test_a_study_without_corruptions_says_what_adds_them(open_page, tmp_path):
+    app = open_page(make_study(tmp_path, members=2).directory, "corruptions")
+    assert "to the study small in its recipe" in app.info[0].value
+    assert app.code[0].value == f"tfaudit run RECIPE --out {tmp_path}"
+
+
 @pytest.mark.slow
 def test_means_over_severities_and_one_severity(opened, found):
     app = opened()

@@ -42,6 +42,8 @@ def test_where_no_loss_is_shown_the_largest_is_named_with_its_interval():
     assert classes_sentence(found) == (
         f"None of 3 classes is shown to lose recall; the largest loss is that of class Shirt: −1.5 ({ends})."
     )
+    text = classes_sentence(pair(lost=(6, 0, 0)))
+    assert text.endswith("), judged alone; among 3 classes this may be chance.")
     assert classes_sentence(pair()) == "None of 3 classes is shown to lose recall."
 
 

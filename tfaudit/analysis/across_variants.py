@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.analysis.audits import pruned_variants, sparsity_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.audits.accuracies.accuracies import accuracies
+from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
 from tfaudit.audits.accuracies.declaration import ACCURACIES
 from tfaudit.audits.claims.claims import Claims, claims
 from tfaudit.audits.claims.declaration import CLAIMS
@@ -45,6 +45,12 @@ class Across:
     shown: Declaration
     compute: Callable[[StudyAudit], Any]
     takes: str = ""
+
+
+def _accuracies(study_audit: StudyAudit) -> Accuracies | None:
+    """Return the accuracies of the members; None where every variant has one, whose accuracy other tables have."""
+    table = study_audit.summary.accuracies
+    return accuracies(table) if table["member"].nunique() > 1 else None
 
 
 def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
@@ -88,13 +94,14 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
 
 
 def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
-    """Return the training images of the classes; None if the study does not know them or has no such classes."""
+    """Return the training images of the classes; None if the study does not know them or all classes have as many."""
     table = study_audit.data.store.table("classes")
     counted = study_audit.counts(BASELINE)
     if (
         table is None
         or "train_examples" not in table
         or sorted(table["class"]) != sorted(set(counted.class_names))
+        or table["train_examples"].nunique() == 1
     ):
         return None
     recalls = pd.Series(member_mean(counted.recall), list(counted.class_names))
@@ -138,7 +145,7 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
 
 
 _ALL = (
-    Across(shown=ACCURACIES, compute=lambda audit: accuracies(audit.summary.accuracies)),
+    Across(shown=ACCURACIES, compute=_accuracies, takes="several members of a variant"),
     Across(shown=CLAIMS, compute=_claims, takes="classes compared with the baseline's"),
     Across(
         shown=REMEDIES,

@@ -76,6 +76,8 @@ def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
         return f"{none}."
     worst = losing.iloc[0]
     loss = f"{points(worst['change_pp'])} ({interval(worst)})"
+    if worst["change_high_pp"] < 0:  # the claim is about all classes, the interval about one
+        loss += f", judged alone; among {tested:,} classes this may be chance"
     return f"{none}; the largest loss is that of class {worst['class']}: {loss}."
 
 

@@ -60,7 +60,7 @@ class Accuracies(Result):
 
 
 def accuracies(table: pd.DataFrame) -> Accuracies:
-    """Summarise the accuracies of the members of every variant.
+    """Summarise the accuracies of the members of every variant, without ranks beyond the first that are always right.
 
     Args:
         table: `accuracies` of a `Summary`, with columns `title`, `member`, `k` and `accuracy`.
@@ -79,4 +79,7 @@ def accuracies(table: pd.DataFrame) -> Accuracies:
         missing.append("rows")
     if missing:
         raise InputError("table", f"no {', '.join(missing)}", "accuracies of a `Summary`")
-    return Accuracies(table[[*_NEEDED]].reset_index(drop=True))
+    # Five guesses among five classes are always right.
+    tells = table.groupby("k")["accuracy"].transform("min") < 1
+    shown = table[tells | (table["k"] == table["k"].min())]
+    return Accuracies(shown[[*_NEEDED]].reset_index(drop=True))

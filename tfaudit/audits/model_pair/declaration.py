@@ -15,7 +15,8 @@ MODEL_PAIR = Declaration(
             description=(
                 "Share of each class's images newly wrong and newly correct, "
                 "with the change of recall and its interval."
-            )
+            ),
+            shown=lambda result: bool(result.frame()[["lost", "won"]].to_numpy().any()),
         ),
     ),
     overview=Table(

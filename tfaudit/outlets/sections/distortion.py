@@ -26,6 +26,9 @@ from tfaudit.outlets.sections.section import Figure, ReportTable, Section, cross
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
 
+SAME_SLOPE = 0.05
+"""Difference of a slope from 1 that an interval must exclude for a claim that the classes do not drift."""
+
 BY = ("method", "level")
 MethodLevel: TypeAlias = tuple[str, float | str]
 """Method and level of a variant: the level is a number for pruning and a name otherwise."""
@@ -125,10 +128,16 @@ def drift_findings(study_audit: StudyAudit, results: Mapping[str, Distortion]) -
     """Return a sentence on every variant whose classes are shown to drift, and one on all the others."""
     marks = _marks(study_audit, results)
     sentences = drift_sentences(study_audit, results)
-    shown = [sentences[key] for key, slope in marks.items() if slope.mark != "?"]
+    shown = [
+        sentences[key] for key, slope in marks.items() if slope.mark != "?" or slope_is_one(slope)
+    ]
     if not shown:
         return ["For no variant do the data show that classes drift apart or move closer together."]
-    others = [study_audit.data.titles[key] for key, slope in marks.items() if slope.mark == "?"]
+    others = [
+        study_audit.data.titles[key]
+        for key, slope in marks.items()
+        if slope.mark == "?" and not slope_is_one(slope)
+    ]
     return [*shown, *([f"For {listed(others)} the data cannot tell."] if others else [])]
 
 
@@ -143,6 +152,11 @@ def _marks(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[s
     }
 
 
+def slope_is_one(slope: Mark) -> bool:
+    """Return whether an interval excludes any slope that differs from 1 by `SAME_SLOPE`; False for NaN."""
+    return 1 - SAME_SLOPE < slope.low <= 1 <= slope.high < 1 + SAME_SLOPE
+
+
 def drift_sentence(title: str, slope: Mark) -> str:
     """Return a sentence on the slope of a variant, which begins with its title.
 
@@ -151,6 +165,8 @@ def drift_sentence(title: str, slope: Mark) -> str:
         'int8: judged alone, classes drift apart; among all levels this may be chance: slope 1.20 (95 %: 1.10 to 1.30).'
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
         'int8: the data cannot tell whether classes drift apart: slope 1.65 (95 %: 0.90 to 2.41).'
+        >>> drift_sentence("float16", Mark("?", 1.0, 0.99, 1.012, 0.95))
+        'float16: classes lie as far from the average as before, within 2 %: slope 1.00 (95 %: 0.99 to 1.01).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
         'int8: classes lie 0.80 times as far from the average as before (95 %: 0.70 to 0.90).'
     """
@@ -161,6 +177,9 @@ def drift_sentence(title: str, slope: Mark) -> str:
     verb = "drift apart" if slope.mean >= 1 else "move closer together"
     if slope.mark == "?" and not slope.low <= 1 <= slope.high and interval:
         told = f"judged alone, classes {verb}; among all levels this may be chance: slope {slope.mean:.2f}"
+    elif slope_is_one(slope):
+        beyond = math.ceil(100 * max(1 - slope.low, slope.high - 1))
+        told = f"classes lie as far from the average as before, within {beyond} %: slope {slope.mean:.2f}"
     elif slope.mark == "?":
         told = f"the data cannot tell whether classes {verb}: slope {slope.mean:.2f}"
     else:
