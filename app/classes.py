@@ -156,7 +156,8 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         if chance and chance.classes and centering == "member":
             expected = f"; {chance.classes.mean:.2g} expected by chance"
         sentence = (
-            f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"
+            f"{counts['published_significant']} of {counts['published_tested']} classes are significant "
+            f"uncorrected, p ≤ {impact.alpha:g}"
             f"{expected}. The test takes the images as fixed and the "
             "members as independent; a class is worse or better off than the model as a whole."
         )

@@ -76,7 +76,9 @@ def test_directions_follow_the_correction(correction, column):
     ]
     assert (
         len(found)
-        == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")]
+        == impact.summary()[
+            "published_significant" + {"none": ""}.get(correction, f"_{correction}")
+        ]
         > 0
     )
 
@@ -85,13 +87,15 @@ def test_finds_the_harmed_class():
     impact = class_impact(BEFORE, AFTER)
     counts = impact.summary()
     assert impact.frame("none")["published_direction"][3] == "worse than average"
-    assert counts["significant_holm"] >= 1
-    assert counts["harmed"] + counts["favoured"] == counts["significant"]
-    assert counts["expected_by_chance"] == pytest.approx(0.25)
+    assert counts["published_significant_holm"] >= 1
+    assert (
+        counts["published_harmed"] + counts["published_favoured"] == counts["published_significant"]
+    )
+    assert counts["published_expected_by_chance"] == pytest.approx(0.25)
     harmed = impact.frame("none").query("published_direction == 'worse than average'")
-    assert counts["harmed_mean_change_pp"] == pytest.approx(harmed["change_pp"].mean())
-    assert counts["harmed_mean_published_pp"] == pytest.approx(harmed["published_pp"].mean())
-    assert counts["harmed_mean_published_pp"] < 0
+    assert counts["published_harmed_mean_change_pp"] == pytest.approx(harmed["change_pp"].mean())
+    assert counts["published_harmed_mean_pp"] == pytest.approx(harmed["published_pp"].mean())
+    assert counts["published_harmed_mean_pp"] < 0
 
 
 def test_alpha_decides():
@@ -110,7 +114,7 @@ def test_a_population_does_not_differ_from_itself():
     impact = class_impact(BEFORE, BEFORE)
     np.testing.assert_array_equal(impact.published.p, 1)
     np.testing.assert_array_equal(impact.relative_recall, 1)
-    assert impact.summary()["significant"] == 0
+    assert impact.summary()["published_significant"] == 0
 
 
 @settings(max_examples=10)
@@ -150,7 +154,7 @@ def test_class_without_examples():
     assert row["published_direction"] == "no evidence"
     assert row["verdict"] == row["relative_verdict"] == "cannot tell"
     assert any("1 class without test examples, not tested: 2" in note for note in impact.notes)
-    assert impact.summary()["tested"] == 4
+    assert impact.summary()["published_tested"] == 4
 
 
 def test_zero_denominators_are_counted():

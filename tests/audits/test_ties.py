@@ -60,6 +60,7 @@ ARGMAX = ("significant", "harmed", "favoured", "expected_by_chance", "top5")
 
 def tables_of_populations(before, after):
     yield class_impact(before, after).frame()
+    yield pd.DataFrame([class_impact(before, after).summary()])
     yield exemplars(before, after).frame().drop(columns=["index"])
     yield exemplars(before, after).by_class()
     yield chance(before, after).frame().iloc[:1]

@@ -144,11 +144,11 @@ class ClassImpact(Result):
         }
 
     def published_counts(self) -> dict[str, Any]:
-        """Return the counts of [F] 3.1, by the published test.
+        """Return the counts of [F] 3.1, by the published test and the deployed `argmax`: all begin with `published_`.
 
-        `harmed` and `favoured` are the significant classes that are worse and better than average, uncorrected; their
-        mean differences are NaN without any. `expected_by_chance`, alpha times the classes, is NaN for pairs, for which
-        the test expects fewer: `chance` counts them.
+        `published_harmed` and `published_favoured` are the significant classes that are worse and better than average,
+        uncorrected; their mean differences are NaN without any. `published_expected_by_chance`, alpha times the
+        classes, is NaN for pairs, for which the test expects fewer: `chance` counts them.
         """
         test = self.published
         change_pp = 100 * self.changes.absolute.value
@@ -157,17 +157,17 @@ class ClassImpact(Result):
         favoured = direction == BETTER
         tested = int(np.isfinite(test.p).sum())
         return {
-            "tested": tested,
-            "significant": int((test.p <= self.alpha).sum()),
-            "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
-            "significant_holm": int((adjust(test.p, "holm") <= self.alpha).sum()),
-            "significant_bh": int((adjust(test.p, "bh") <= self.alpha).sum()),
-            "harmed": int(harmed.sum()),
-            "favoured": int(favoured.sum()),
-            "harmed_mean_change_pp": _mean(change_pp[harmed]),
-            "favoured_mean_change_pp": _mean(change_pp[favoured]),
-            "harmed_mean_published_pp": _mean(100 * test.difference[harmed]),
-            "favoured_mean_published_pp": _mean(100 * test.difference[favoured]),
+            "published_tested": tested,
+            "published_significant": int((test.p <= self.alpha).sum()),
+            "published_expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
+            "published_significant_holm": int((adjust(test.p, "holm") <= self.alpha).sum()),
+            "published_significant_bh": int((adjust(test.p, "bh") <= self.alpha).sum()),
+            "published_harmed": int(harmed.sum()),
+            "published_favoured": int(favoured.sum()),
+            "published_harmed_mean_change_pp": _mean(change_pp[harmed]),
+            "published_favoured_mean_change_pp": _mean(change_pp[favoured]),
+            "published_harmed_mean_pp": _mean(100 * test.difference[harmed]),
+            "published_favoured_mean_pp": _mean(100 * test.difference[favoured]),
         }
 
     def chart(self) -> Drawing:

@@ -98,7 +98,7 @@ class VariantAudit:
         if self.impact:
             published = self.impact.published_counts()
             tested = ("significant", "expected_by_chance", *_TESTED)
-            row |= {name: published[name] for name in tested}
+            row |= {name: published[f"published_{name}"] for name in tested}
         if self.chance:
             if not self.chance.paired:
                 row |= {"pies_by_chance": self.chance.pies.mean, "pies_p": self.chance.pies.p}
