@@ -54,7 +54,7 @@ def _page_of_single_models(study_audit: StudyAudit, variant: str) -> None:
         "Changes of classes need populations of two members or more; `tfaudit run RECIPE --population N` "
         "trains them. Single models are compared on another page."
     )
-    link_to("compare", "Compare two models", ":material/compare_arrows:")
+    link_to("compare", "Before and after", ":material/compare_arrows:")
     one = choose_class(study_audit.counts(variant).class_names)
     if one is not None:
         show_images_of_class(study_audit, variant, one)

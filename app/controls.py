@@ -26,9 +26,6 @@ T = TypeVar("T")
 Act: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Acts on what was clicked: the fields of a mark in a chart, or a row of a table."""
 
-WHO_PAYS = "Who pays"
-"""Section of the menu: its pages ask whom compression harms."""
-
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
 CLICKED = object()  # stands for a choice that a click in the chart has just changed
 MOST = 10  # variants that a chart shows by default: it has no more hues
@@ -56,8 +53,8 @@ def _compressed(study_audit: StudyAudit) -> dict[str, str]:
 def choose_variant(study_audit: StudyAudit) -> str:
     """Draw the choice of a compressed variant, the URL parameter `variant`, and return its key.
 
-    A page opens on the variant that the verdict names first, one of `WHO_PAYS` on the variant that harms a class most.
-    What a visitor chooses holds on all pages.
+    A page opens on the variant that the verdict names first, one of `menu.WHO_PAYS` on the variant that harms a class
+    most. What a visitor chooses holds on all pages.
     """
     keys = _compressed(study_audit)
     labels = list(keys)

@@ -61,6 +61,8 @@ div[data-testid=stCaptionContainer] { opacity: 0.75; }
 [data-testid=stElementToolbar] { top: auto !important; bottom: -3.2rem !important; }
 .st-key-metrics { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(9.5rem, 25% - 1rem), 1fr)); }
 .st-key-became a p { text-decoration: underline; }
+[data-testid=stMain] [data-testid=stPageLink-NavLink] span { white-space: normal; overflow: visible; }
+.st-key-menu-here a { background: color-mix(in srgb, currentColor 10%, transparent); }
 [data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; vertical-align: top; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {

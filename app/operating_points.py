@@ -61,7 +61,7 @@ def page(study_audit: StudyAudit) -> None:
     st.markdown(
         "A variant is never chosen if it fails the gate, cannot be judged, or passes only without the correction for "
         "all variants. "
-        "By default the choice is the same as in Overview: the smallest variant that passes with it. "
+        "By default the choice is the same as in Verdict: the smallest variant that passes with it. "
         "Set the lowest acceptable accuracy and what a point of each objective is worth to you: the variant of the "
         "Pareto set that is worth most is chosen."
     )

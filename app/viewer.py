@@ -1,23 +1,20 @@
 """The viewer, one module per page: the script that `tfaudit.app.server` serves."""
 
-import dataclasses
 import functools
 import importlib
 import json
 import logging
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.app.controls import WHO_PAYS
 from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page, show_alert
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.menu import PAGES, PIES, PIES_OF_ONE, WHO_PAYS, below, entries
 from tfaudit.app.nouns import set_noun, with_noun
 from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.app.url_state import one_entry_per_action, start_notices
@@ -28,138 +25,9 @@ READ_ONLY = "read-only"
 
 MENU_WIDTH = 230  # pixels: the longest title fits
 
+ARROWS = {"more": ":material/arrow_back:"}  # icons of links back, by path
+
 ICON = Path(__file__).with_name("icon.svg")
-
-
-PIES = (
-    "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
-    "variant predict, changes with compression."
-)
-PIES_OF_ONE = (
-    "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
-)
-OVERVIEW = (
-    "Every compressed variant against the baseline, the model before compression, on the same images. Recall is the "
-    f"share of a class's images that are predicted right. {PIES}"
-)
-CLASSES = (
-    "The recall of a class is the share of its images that are predicted right, here the mean over the members. A "
-    "class that loses recall pays for the compression."
-)
-CORRUPTIONS = (
-    "The same images with fog, noise, blur and the like: does compression cost more there than on clean images? A "
-    "change is relative when it is a share of the accuracy before."
-)
-DISTORTION = (
-    "The balance of a class is its recall minus the accuracy; slope 2 means that the balances lie twice as far "
-    "from 0 after compression as before."
-)
-POINTS = (
-    "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
-    "variants that no other beats in one objective without losing in another."
-)
-ALL = "Every compressed variant beside the others; what is claimed is corrected for all variants together."
-GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
-SLICES = (
-    "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
-    "the other."
-)
-MARGINS = (
-    "The margin of an image is the probability of its predicted class minus that of the second best, before "
-    "compression. Small ones change first."
-)
-FLIPS = (
-    "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
-    "correct: wrong before, right after."
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class ViewerPage:
-    """A page of the menu. It has no icon: for a page's icon the browser would ask a server elsewhere."""
-
-    module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
-    title: str  # in the menu
-    # Audits it shows; an audit with a question that no page shows gets a page of its own.
-    audits: tuple[str, ...] = ()
-    heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
-    definition: str = ""  # what its words mean, in a line below the heading
-    answers_first: bool = (
-        False  # whether the definition stands behind a "?", so that the answer fits one screen
-    )
-    always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
-
-    def applies(self, data: StudyData) -> bool:
-        """Return whether the menu of a study shows the page; a link opens it anyway."""
-        keys = data.compressed_keys
-        anything = self.always or not self.audits or not keys
-        return anything or any(
-            AUDITS[name].applies(data, key) for name in self.audits for key in keys
-        )
-
-
-def _menu() -> dict[str, dict[str, ViewerPage]]:
-    """Return the pages by URL path, by section of the menu. Shared links hold the paths: they never change."""
-    menu = {
-        "Verdict": {
-            "overview": ViewerPage(
-                "overview",
-                "Overview",
-                ("variant",),
-                "What compression forgets: {study}",
-                OVERVIEW,
-                answers_first=True,
-            ),
-            "operating_points": ViewerPage(
-                "operating_points", "Operating points", ("unfairness",), definition=POINTS
-            ),
-        },
-        WHO_PAYS: {
-            "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
-            # The images that one model changes against one are the flips that "compare" shows.
-            "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
-            "groups": ViewerPage(
-                "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
-            ),
-            "intersections": _audit_page("intersections"),
-            "slices": ViewerPage("slices", "Slices", ("slices",), definition=SLICES),
-        },
-        "Why": {
-            "corruptions": ViewerPage(
-                "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
-            ),
-            "distortion": ViewerPage(
-                "distortion", "Recall distortion", ("distortion",), definition=DISTORTION
-            ),
-            "calibration": _audit_page("calibration"),
-            "forecast": ViewerPage("forecast", "Forecast", ("forecast",), definition=MARGINS),
-        },
-        "Compare": {
-            "levels": ViewerPage("all_variants", "All variants", definition=ALL),
-            "compare": ViewerPage(
-                "compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True
-            ),
-            "negative_flips": _audit_page("negative_flips"),
-        },
-    }
-    shown = {name for pages in menu.values() for page in pages.values() for name in page.audits}
-    others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]
-    menu["Why"] |= {name: _audit_page(name) for name in others}
-    return menu
-
-
-def _audit_page(name: str) -> ViewerPage:
-    """Return the page of an audit that has no module of its own."""
-    shown = AUDITS[name].shown
-    assert shown is not None
-    return ViewerPage("audit_page", shown.title, (name,))
-
-
-MENU: Mapping[str, Mapping[str, ViewerPage]] = _menu()
-
-PAGES: Mapping[str, ViewerPage] = {
-    path: page for pages in MENU.values() for path, page in pages.items()
-}
 
 
 def view(arguments: list[str]) -> None:
@@ -168,16 +36,15 @@ def view(arguments: list[str]) -> None:
     menu = st.sidebar.container(key="menu", gap="xsmall")
     start_notices()
     opened = _open(arguments)
-    pages: dict[str, Any] = {}
-    for path, page in PAGES.items():
-        hidden = isinstance(opened, SharedAudit) and not page.applies(opened.study_audit.data)
-        pages[path] = st.Page(
+    pages = {
+        path: st.Page(
             functools.partial(_draw, path, opened),
             title=page.title,
             url_path=path,
             default=path == "overview",
-            visibility="hidden" if hidden else "visible",
         )
+        for path, page in PAGES.items()
+    }
     st.session_state["pages"] = pages  # for links from one to another
     if isinstance(opened, SharedAudit):
         set_noun(opened.study_audit.data.examples_are)
@@ -187,13 +54,29 @@ def view(arguments: list[str]) -> None:
     one_entry_per_action()
     open_clicked_page()
     with menu:
-        for section, its_pages in MENU.items():
-            if entries := [path for path in its_pages if pages[path].visibility == "visible"]:
-                st.caption(section)
-            for path in entries:
-                link_to(path, with_noun(PAGES[path].title))
+        _draw_menu(chosen.url_path or "overview", opened)
     st.html(PAGE_STYLE)
     chosen.run()
+
+
+def _draw_menu(path: str, opened: SharedAudit | Exception) -> None:
+    """Draw the entries of the menu, of which the one of this page, or above it, is marked."""
+    here = PAGES[path].under or path
+    data = opened.study_audit.data if isinstance(opened, SharedAudit) else None
+    for entry in entries(data):
+        with st.container(key="menu-here" if entry == here else f"menu-{entry}"):
+            link_to(entry, with_noun(PAGES[entry].title))
+
+
+def _draw_neighbours(path: str, data: StudyData) -> None:
+    """Draw links between a page of the menu and those below it."""
+    entry = PAGES[path].under or path
+    if not (others := below(entry, data)) or path == "more":
+        return
+    with st.container(horizontal=True, key="neighbours"):
+        for name in [entry] if entry == "more" else [entry, *others]:
+            label = with_noun(PAGES[name].title)
+            link_to(name, f"**{label}**" if name == path else label, ARROWS.get(name))
 
 
 def show_page(path: str, arguments: list[str]) -> None:
@@ -218,7 +101,7 @@ def _open(arguments: list[str]) -> SharedAudit | Exception:
 
 def _draw(path: str, opened: SharedAudit | Exception) -> None:
     page = PAGES[path]
-    st.session_state["asks who pays"] = path in MENU[WHO_PAYS]
+    st.session_state["asks who pays"] = path in WHO_PAYS
     try:
         if isinstance(opened, Exception):
             raise opened
@@ -238,6 +121,7 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         st.title(title, help=with_noun(definition) if page.answers_first else None)
         if definition and not page.answers_first:
             st.caption(with_noun(definition))
+        _draw_neighbours(path, study_audit.data)
         if path != "overview":  # which says them in the verdict
             for doubt in study_audit.doubts:
                 show_alert(str(doubt))

@@ -32,7 +32,7 @@ from playwright.sync_api import Page, sync_playwright
 from simulated_study import make_store
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.viewer import PAGES
+from tfaudit.app.menu import PAGES
 from tfaudit.store.store import open_store
 
 DONE = "[data-testid=stApp][data-test-script-state=notRunning]"

@@ -17,7 +17,7 @@ from tests.builders.pages import choose, settled
 from tests.builders.simulated_studies import TRUTHS, simulated_variants
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import unique_labels
-from tfaudit.app.viewer import PAGES
+from tfaudit.app.menu import PAGES
 from tfaudit.store.store import open_store
 
 PICTURES = Path(os.environ.get("TFAUDIT_PICTURES", Path(__file__).parents[2] / ".pictures"))
@@ -77,7 +77,7 @@ def test_seven_variants_fit_one_screen(serve, visit, tmp_path):
 
 def menu(page, title):
     page.locator(".st-key-menu").get_by_role("link", name=title, exact=True).click()
-    heading = re.compile("What compression forgets" if title == "Overview" else f"^{title}$")
+    heading = re.compile("What compression forgets" if title == "Verdict" else f"^{title}$")
     expect(page.get_by_test_id("stMain").get_by_role("heading", level=1)).to_have_text(heading)
     settled(page)
 
@@ -218,7 +218,7 @@ def test_limits_change_the_verdict_and_a_link_shows_the_same(viewer, visit):
     shared.locator(".st-key-menu").get_by_role("link", name="Classes", exact=True).click()
     shared.wait_for_url("**/classes*")
     settled(shared)
-    shared.locator(".st-key-menu").get_by_role("link", name="Overview").click()
+    shared.locator(".st-key-menu").get_by_role("link", name="Verdict").click()
     expect(shared.locator("tr[data-variant='magnitude-0.9'] .outcome")).to_have_text("✓ PASS")
 
 

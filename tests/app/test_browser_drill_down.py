@@ -6,9 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.builders.accessibility import violations
 from tests.builders.nightly import and_nightly
 from tests.builders.pages import settled
-from tfaudit.app.viewer import MENU
+from tfaudit.app.menu import PAGES
 
 pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -265,14 +266,38 @@ def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
     expect(page.get_by_role("dialog")).to_contain_text("1 of")
 
 
-def test_the_menu_is_in_sections(viewer, visit):
+ENTRIES = [
+    "Verdict",
+    "Classes",
+    "Images",
+    "Groups",
+    "Corruptions",
+    "Before and after",
+    "Trade-offs",
+]
+
+
+def test_the_menu_has_eight_entries_that_lead_to_every_page(viewer, visit):
     page = visit(viewer.url)
-    menu = page.locator(".st-key-menu")
-    menu.get_by_role("link", name="Negative flips").wait_for()  # the last to be drawn
-    lines = menu.locator("a, [data-testid=stCaptionContainer]").all_inner_texts()
-    assert [line for line in lines if line in MENU] == list(MENU)
-    assert lines[:2] == ["Verdict", "Overview"]
-    assert lines[-1] == "Negative flips"
+    menu, main = page.locator(".st-key-menu"), page.get_by_test_id("stMain")
+    menu.get_by_role("link", name="More").wait_for()  # the last to be drawn
+    assert menu.locator("a").all_inner_texts() == [*ENTRIES, "More"]
+    reached = set()
+    for entry in ("Groups", "More"):
+        menu.get_by_role("link", name=entry).click()
+        page.wait_for_url(f"**/{entry.lower()}*")
+        settled(page)
+        links = main.get_by_test_id("stPageLink-NavLink").all()
+        reached |= {urlsplit(link.get_attribute("href")).path.rpartition("/")[2] for link in links}
+    below = {path for path, its in PAGES.items() if its.under}
+    assert below - {"slices"} <= reached  # the study has no features
+    main.get_by_role("link", name="Do weak classes get weaker?").click()
+    expect(main.get_by_role("heading", level=1)).to_have_text("Recall distortion")
+    settled(page)
+    assert menu.locator(".st-key-menu-here").inner_text() == "More"
+    assert not violations(page)
+    main.get_by_role("link", name="More").click()
+    page.wait_for_url("**/more*")
 
 
 def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):
@@ -316,6 +341,6 @@ def test_every_page_and_figure_explains_itself(viewer, visit):
             ).count()
             == 0
         )
-    assert "Do strong classes gain and weak classes lose?" in main.inner_text()
+    assert "Do weak classes get weaker?" in main.inner_text()
     helps.last.hover()
     page.get_by_test_id("stTooltipContent").wait_for()

@@ -66,7 +66,7 @@ def test_controls_keep_their_values(viewer, visit, path, values, other):
 
 def test_a_limit_that_is_typed_leaves_the_others(viewer, visit):
     page = visit(f"{viewer.url}/classes")
-    page.locator(".st-key-menu").get_by_role("link", name="Overview").click()
+    page.locator(".st-key-menu").get_by_role("link", name="Verdict").click()
     settled(page)
     page.get_by_text("More on every variant").click()
     settled(page)

@@ -15,7 +15,7 @@ from tests.builders.studies import (
     without_images,
 )
 from tfaudit import Predictions
-from tfaudit.app.viewer import PAGES
+from tfaudit.app.menu import PAGES
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.store.external import import_predictions
 

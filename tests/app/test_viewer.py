@@ -20,10 +20,10 @@ from tests.builders.studies import TWO, change_images, make_study
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app import viewer
+from tfaudit.app import menu
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.menu import PAGES
 from tfaudit.app.nouns import with_noun
-from tfaudit.app.viewer import PAGES
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.flips.declaration import rate_findings
@@ -223,10 +223,10 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, store, monkeypat
     shown = Declaration(name="mine", title="Mine", question="What changed?", source="[X]")
     audit = dataclasses.replace(AUDITS["distortion"], name="mine", shown=shown)
     audits = {**AUDITS, "mine": audit}
-    monkeypatch.setattr("tfaudit.app.viewer.AUDITS", audits)
+    for module in ("viewer", "menu"):
+        monkeypatch.setattr(f"tfaudit.app.{module}.AUDITS", audits)
     monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
-    pages = {path: page for pages in viewer._menu().values() for path, page in pages.items()}
-    monkeypatch.setattr("tfaudit.app.viewer.PAGES", pages)
+    monkeypatch.setattr("tfaudit.app.viewer.PAGES", menu._pages())
     app = open_page(store.directory, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]
     (asked,) = (text for text in app.markdown if text.value == "**What changed?**")

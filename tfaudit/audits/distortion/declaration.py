@@ -7,7 +7,7 @@ from tfaudit.audits.declaration import Declaration, Table
 DISTORTION = Declaration(
     name="distortion",
     title="Recall distortion",
-    question="Do strong classes gain and weak classes lose?",
+    question="Do weak classes get weaker?",
     method=(
         "The balance of a class is its recall minus the accuracy, and the slope is that of "
         "the balances after compression on those before. Slope 2: classes lie twice as far "

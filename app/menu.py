@@ -1,0 +1,153 @@
+"""The pages of the viewer and its menu: at most eight entries, by what a visitor wants to know."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_data import StudyData
+
+PIES = (
+    "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
+    "variant predict, changes with compression."
+)
+PIES_OF_ONE = (
+    "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
+)
+OVERVIEW = (
+    "Every compressed variant against the baseline, the model before compression, on the same images. Recall is the "
+    f"share of a class's images that are predicted right. {PIES}"
+)
+CLASSES = (
+    "The recall of a class is the share of its images that are predicted right, here the mean over the members. A "
+    "class that loses recall pays for the compression."
+)
+CORRUPTIONS = (
+    "The same images with fog, noise, blur and the like: does compression cost more there than on clean images? A "
+    "change is relative when it is a share of the accuracy before."
+)
+DISTORTION = (
+    "The balance of a class is its recall minus the accuracy; slope 2 means that the balances lie twice as far "
+    "from 0 after compression as before."
+)
+POINTS = (
+    "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
+    "variants that no other beats in one objective without losing in another."
+)
+ALL = "Every compressed variant beside the others; what is claimed is corrected for all variants together."
+GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
+SLICES = (
+    "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
+    "the other."
+)
+MARGINS = (
+    "The margin of an image is the probability of its predicted class minus that of the second best, before "
+    "compression. Small ones change first."
+)
+FLIPS = (
+    "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
+    "correct: wrong before, right after."
+)
+SIDE_BY_SIDE = "How do all variants compare, side by side?"
+
+
+@dataclasses.dataclass(frozen=True)
+class ViewerPage:
+    """A page of the viewer. It has no icon: for a page's icon the browser would ask a server elsewhere."""
+
+    module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
+    title: str  # in the menu
+    # Audits it shows; an audit with a question that no page shows gets a page of its own.
+    audits: tuple[str, ...] = ()
+    under: str = (
+        ""  # path of the entry of the menu that leads to it; empty for an entry of the menu
+    )
+    heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
+    definition: str = ""  # what its words mean, in a line below the heading
+    answers_first: bool = (
+        False  # whether the definition stands behind a "?", so that the answer fits one screen
+    )
+    always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
+    asks: str = ""  # what it answers; by default the question of its first audit
+
+    @property
+    def question(self) -> str:
+        """What the page answers."""
+        shown = AUDITS[self.audits[0]].shown if self.audits else None
+        return self.asks or (shown.question if shown else self.title)
+
+    def applies(self, data: StudyData) -> bool:
+        """Return whether the study has something for the page to show; a link opens it anyway."""
+        keys = data.compressed_keys
+        anything = self.always or not self.audits or not keys
+        return anything or any(
+            AUDITS[name].applies(data, key) for name in self.audits for key in keys
+        )
+
+
+def _pages() -> dict[str, ViewerPage]:
+    """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
+    pages = {
+        "overview": ViewerPage(
+            "overview",
+            "Verdict",
+            ("variant",),
+            heading="What compression forgets: {study}",
+            definition=OVERVIEW,
+            answers_first=True,
+        ),
+        "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
+        # The images that one model changes against one are the flips that "compare" shows.
+        "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
+        "groups": ViewerPage(
+            "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
+        ),
+        "intersections": _audit_page("intersections", "groups"),
+        "slices": ViewerPage("slices", "Slices", ("slices",), "groups", definition=SLICES),
+        "corruptions": ViewerPage(
+            "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
+        ),
+        "compare": ViewerPage(
+            "compare", "Before and after", ("model_pair",), definition=FLIPS, always=True
+        ),
+        "operating_points": ViewerPage(
+            "operating_points", "Trade-offs", ("unfairness",), definition=POINTS
+        ),
+        "more": ViewerPage("more", "More", always=True),
+        "levels": ViewerPage(
+            "all_variants", "All variants", (), "more", definition=ALL, asks=SIDE_BY_SIDE
+        ),
+        "negative_flips": _audit_page("negative_flips", "more"),
+        "distortion": ViewerPage(
+            "distortion", "Recall distortion", ("distortion",), "more", definition=DISTORTION
+        ),
+        "calibration": _audit_page("calibration", "more"),
+        "forecast": ViewerPage("forecast", "Forecast", ("forecast",), "more", definition=MARGINS),
+    }
+    shown = {name for page in pages.values() for name in page.audits}
+    others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]
+    return pages | {name: _audit_page(name, "more") for name in others}
+
+
+def _audit_page(name: str, under: str) -> ViewerPage:
+    """Return the page of an audit that has no module of its own."""
+    shown = AUDITS[name].shown
+    assert shown is not None
+    return ViewerPage("audit_page", shown.title, (name,), under)
+
+
+PAGES: Mapping[str, ViewerPage] = _pages()
+
+WHO_PAYS = ("classes", "exemplars", "groups", "intersections", "slices")
+"""Pages that ask whom compression harms: they open on the variant that harms a class most."""
+
+
+def entries(data: StudyData | None) -> Iterator[str]:
+    """Yield the paths of the menu: of pages with something to show, themselves or below them; all without a study."""
+    for path, page in PAGES.items():
+        if not page.under and (data is None or page.applies(data) or any(below(path, data))):
+            yield path
+
+
+def below(path: str, data: StudyData) -> list[str]:
+    """Return the paths of the pages below an entry of the menu that have something to show."""
+    return [name for name, page in PAGES.items() if page.under == path and page.applies(data)]
