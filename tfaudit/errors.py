@@ -55,7 +55,6 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "streamlit": "viewer",
         "cv2": "corruptions",
         "ray": "ray",
-        "ethosu": "ethos",
         "jax": "jax",
         "litert_converter": "jax",
         "litert_quantizer": "quantizer",

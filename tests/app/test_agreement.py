@@ -23,7 +23,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.gate import EXIT_CODES
-from tfaudit.audits.gate.limits import DEVICE, FLAGS, OF_FILE, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import FLAGS, OF_FILE, QUANTITIES, Limits
 from tfaudit.audits.operating_points.operating_points import GATE
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
@@ -171,11 +171,9 @@ def drawn_limits(rng, store):
         "size_bytes": rng.uniform(1e6, 4e6),
         "size_ratio": rng.uniform(0.2, 1),
         "latency_ms": 0.0,
-        "sram_kb": 0.0,
-        "flash_kb": 0.0,
     }
     assert set(drawn) == set(QUANTITIES)
-    unknown = {*DEVICE} if store.study.conditions else {*DEVICE, "corruption_drop_pp"}
+    unknown = {"latency_ms"} if store.study.conditions else {"latency_ms", "corruption_drop_pp"}
     if store.table("features") is None:
         unknown.add("slice_drop_pp")
     if store.record("dense", 0).get("bytes") is None:

@@ -10,9 +10,8 @@ import typer
 from rich.table import Table
 
 from tfaudit.cli.console import app, err, out
-from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import option
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,10 +32,6 @@ def cost(
     threads: Annotated[int, option("Threads of LiteRT.")] = 1,
     signature: Annotated[
         str | None, option("Name of the signature to measure, for .tflite files with several.")
-    ] = None,
-    ethos: Annotated[
-        str | None,
-        option("Also print what the files need on an Arm Ethos-U, such as ethos-u55-256."),
     ] = None,
 ) -> None:
     """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.
@@ -61,9 +56,6 @@ def cost(
         )
     titles = store.study.titles if store else {name: name for name in models}
     _print_costs(table, titles)
-    if ethos is not None:
-        usable = {name: path for name, path in models.items() if name not in problems}
-        out.print(_ethos_table(usable, titles, ethos))
     if store:
         with disk_errors(store.directory):
             store.save_table("costs", table)
@@ -134,29 +126,6 @@ def _cost_table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
     }
     rows = [(titles[row["variant"]], row) for row in costs.to_dict("records")]
     return _table("model", columns, rows)
-
-
-def _ethos_table(models: Mapping[str, Path], titles: Mapping[str, str], accelerator: str) -> Table:
-    """Return what TensorFlow Lite files need on an Arm Ethos-U; Keras models have no such figures."""
-    from tfaudit.compress.litert.ethos import ethos_cost
-    from tfaudit.outlets.columns import Column
-
-    files = {name: path for name, path in models.items() if path.suffix == ".tflite"}
-    require(len(files) > 0, "ethos", "no .tflite file", "one or more")
-    columns = {
-        "sram_kb": Column("SRAM\nKiB", ",.2f"),
-        "dram_kb": Column("DRAM\nKiB", ",.2f"),
-        "flash_kb": Column("flash\nKiB", ",.2f"),
-        "npu_share": Column("on the\nNPU, %", ",.3g", scale=100),
-        "cycles": Column("cycles", ",.0f"),
-        "ms": Column("ms", ",.3g"),
-    }
-    with renamed(accelerator="ethos"):
-        rows = [
-            (titles[name], ethos_cost(file, accelerator=accelerator).summary())
-            for name, file in files.items()
-        ]
-    return _table(accelerator, columns, rows)
 
 
 def _table(

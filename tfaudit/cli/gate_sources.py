@@ -55,14 +55,12 @@ class GatedModel:
 
     def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
         """Return the verdict; `looks` are `alpha`, `looks` and `look`, as in `tfaudit.gate`."""
-        from tfaudit.compress.device_needs import device_needs
-
         verdict = gate(
             self.baseline,
             self.compressed,
             limits,
             sizes=self.sizes,
-            needs=device_needs(self.file, limits, self.signature),
+            latency_ms=self._latency_ms(limits),
             paired=self.paired,
             corrupted=self.corrupted,
             slices=self.slices,
@@ -70,6 +68,14 @@ class GatedModel:
         ).with_missing(self.missing, allow_missing)
         verdict = verdict.about(self.examples_are)
         return dataclasses.replace(verdict, notes=(*self.notes, *verdict.notes))
+
+    def _latency_ms(self, limits: Limits) -> float:
+        """Return the latency of the file in milliseconds; NaN if it is not limited, or there is no file."""
+        if self.file is None:
+            return math.nan
+        from tfaudit.compress.litert.latency import limited_latency
+
+        return limited_latency(self.file, limits, self.signature)
 
 
 def from_study(

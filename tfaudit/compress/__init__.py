@@ -14,7 +14,7 @@
   per layer (`QuantizationSensitivity`). `as_flatbuffer` makes a float32 file, on JAX without TensorFlow.
 - Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
 - Costs: `cost` measures size, operations and latency of one model (`Cost`), and `measure_variants` of several models;
-  `counts` only counts, and `latencies` only times; `ethos_cost` says what a file needs on an Arm Ethos-U (`EthosCost`).
+  `counts` only counts, and `latencies` only times.
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
@@ -53,7 +53,5 @@ lazy_names(
         "cost": "cost",
         "Cost": "cost",
         "measure_variants": "cost",
-        "ethos_cost": "litert.ethos",
-        "EthosCost": "litert.ethos",
     },
 )

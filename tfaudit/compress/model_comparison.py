@@ -11,9 +11,9 @@ from tfaudit.audits.classes.classes import MARGIN_PP
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
-from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.litert.inference import forward_of, predict
+from tfaudit.compress.litert.latency import limited_latency
 from tfaudit.compress.model_files import errors_naming
 from tfaudit.compress.model_inputs import by_names_of
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
@@ -186,9 +186,15 @@ def gate_models(
         own_size = _size(compressed[name])
         sizes = None if size is None or own_size is None else (size, own_size)
         content: Any = None if own_size is None else compressed[name]
-        needs = device_needs(content, limits, options.get("signature"))
         verdicts[name] = gate(
-            before, own, limits, alpha=alpha, looks=looks, look=look, sizes=sizes, needs=needs
+            before,
+            own,
+            limits,
+            alpha=alpha,
+            looks=looks,
+            look=look,
+            sizes=sizes,
+            latency_ms=limited_latency(content, limits, options.get("signature")),
         )
     return verdicts
 

@@ -19,11 +19,10 @@ from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_FILE, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
-from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.litert.latency import latencies
+from tfaudit.compress.litert.latency import latencies, limited_latency
 from tfaudit.compress.litert.quantize import check_layers
 from tfaudit.compress.model_files import require_keras_file
 from tfaudit.datasets.copies import copies_as_clusters
@@ -218,7 +217,9 @@ class _Search:
         self._others: list[str] = []
         self._baseline_bytes = weight_bytes(source.path)[0]
         # A file is judged several times, and measured once: another latency could change its verdict.
-        self._needs = functools.cache(lambda content: device_needs(content, settings.limits))
+        self._latency_ms = functools.cache(
+            lambda content: limited_latency(content, settings.limits)
+        )
         self._ends: float | None = None
         self._interrupted = ""  # what the budget interrupted
         self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
@@ -439,7 +440,7 @@ class _Search:
 
     def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
         sizes = self._baseline_bytes, len(content)
-        return judge(measured, self._settings.limits, sizes, self._needs(content))
+        return judge(measured, self._settings.limits, sizes, self._latency_ms(content))
 
     def _level(self, verdict: Verdict) -> list[str]:
         """Say why a verdict is at half of alpha, if it is."""

@@ -30,8 +30,6 @@ EVERY = dataclasses.replace(
     size_bytes=1000,
     size_ratio=0.5,
     latency_ms=2,
-    sram_kb=64,
-    flash_kb=32,
 )
 
 

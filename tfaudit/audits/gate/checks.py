@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -60,14 +59,14 @@ class Checks:
     """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
     Every field of `Limits` has a method of the same name, which takes the limit and returns a `Check`. `sizes` are the
-    bytes of the baseline's file and of the compressed model's file; `needs` is what the compressed model's
-    file takes on a device, by limit.
+    bytes of the baseline's file and of the compressed model's file; `measured_latency_ms` is the time of one inference
+    of the latter, NaN if it is unknown.
     """
 
     measurements: Measurements
     limits: Limits
     sizes: tuple[float, float] | None = None
-    needs: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    measured_latency_ms: float = np.nan
 
     def all(self) -> tuple[Check, ...]:
         """Return one check per limit that is set."""
@@ -222,20 +221,9 @@ class Checks:
 
     def latency_ms(self, limit: float) -> Check:
         """Check the time that the compressed model's file takes on this machine."""
-        return self._needed("latency_ms", limit)
-
-    def sram_kb(self, limit: float) -> Check:
-        """Check the SRAM that the compressed model's file takes on an NPU."""
-        return self._needed("sram_kb", limit)
-
-    def flash_kb(self, limit: float) -> Check:
-        """Check the flash that the compressed model's file takes on an NPU."""
-        return self._needed("flash_kb", limit)
-
-    def _needed(self, name: str, limit: float) -> Check:
-        needed, quantity = self.needs.get(name, float("nan")), QUANTITIES[name]
-        sentence = f"The {quantity.title} is {quantity.text(needed)}, limit {quantity.text(limit)}."
-        return _exact(name, needed, limit, sentence)
+        latency, quantity = self.measured_latency_ms, QUANTITIES["latency_ms"]
+        sentence = f"The latency is {quantity.text(latency)}, limit {quantity.text(limit)}."
+        return _exact("latency_ms", latency, limit, sentence)
 
     @property
     def _level(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -208,7 +207,7 @@ def gate(
     looks: int = 1,
     look: int | None = None,
     sizes: tuple[float, float] | None = None,
-    needs: Mapping[str, float] = MappingProxyType({}),
+    latency_ms: float = math.nan,
     paired: bool | None = None,
     corrupted: Corrupted | None = None,
     slices: Slices | None = None,
@@ -252,8 +251,8 @@ def gate(
             then has a level of its own, as `tfaudit.stats.level_of_look` says, so that all together err at level alpha.
         look: number of this look, from 1; by default it is not counted.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
-        needs: what the compressed model's file takes on a device, by name of the limit: `latency_ms`, `sram_kb`,
-            `flash_kb`; a limit of what is not known cannot be judged.
+        latency_ms: time of one inference of the compressed model's file, milliseconds; a limit on it cannot be judged
+            if it is NaN.
         paired: whether each compressed member of a population is made from the baseline's member of the same name, as
             quantized members are; by default as `compressed.parents` says.
         corrupted: predictions of both under corruption, two mappings by corruption and severity as for
@@ -284,7 +283,7 @@ def gate(
     if slices is not None:
         measured = measured.with_slices(baseline, compressed, slices, paired=paired)
     lines = dict.fromkeys((*baseline.read_as, *compressed.read_as))
-    verdict = dataclasses.replace(judge(measured, limits, sizes, needs), read_as=tuple(lines))
+    verdict = dataclasses.replace(judge(measured, limits, sizes, latency_ms), read_as=tuple(lines))
     if looks == 1:
         return verdict
     return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))
@@ -306,7 +305,7 @@ def judge(
     measurements: Measurements,
     limits: Limits,
     sizes: tuple[float, float] | None = None,
-    needs: Mapping[str, float] = MappingProxyType({}),
+    latency_ms: float = math.nan,
 ) -> Verdict:
     """Return the verdict on measurements; see `gate` for the rules.
 
@@ -314,13 +313,13 @@ def judge(
         measurements: result of `measure`.
         limits: limits to check.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
-        needs: what the compressed model's file takes on a device, by name of the limit.
+        latency_ms: time of one inference of the compressed model's file, milliseconds; NaN if it is unknown.
 
     Raises:
         InputError: a limit of size without sizes.
     """
     limits = limits.for_classes(len(measurements.classes.names))
-    checks = Checks(measurements, limits, sizes, needs)
+    checks = Checks(measurements, limits, sizes, latency_ms)
     doubts = checks.doubts()
     return Verdict(
         checks=() if doubts else checks.all(),

@@ -55,8 +55,6 @@ _POINTS = Quantity(
 _SHARE = Quantity(number_format="{:.2f} %", scale=100.0, maximum=1.0, allowed="a share in [0, 1]")
 _SHARE_OF_CLASSES = dataclasses.replace(_SHARE, number_format="{:.1f} %")
 
-_KIB = Quantity(number_format="{:,.2f} KiB", allowed="a number of KiB, 0 or more")
-
 MANY_CLASSES = 50
 """Number of classes from which on the default limits are about their share, not about the worst."""
 
@@ -141,12 +139,6 @@ class Limits:
         "Milliseconds of one inference in LiteRT on one core of this machine, median.",
         "latency",
         Quantity(number_format="{:,.3g} ms", allowed="milliseconds, 0 or more"),
-    )
-    sram_kb: float | None = _limit(
-        "SRAM that the file takes on an Arm Ethos-U, KiB, as Vela says.", "SRAM of the NPU", _KIB
-    )
-    flash_kb: float | None = _limit(
-        "Flash that the file takes on an Arm Ethos-U, KiB, as Vela says.", "flash of the NPU", _KIB
     )
 
     min_baseline_accuracy: float | None = None
@@ -253,16 +245,10 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The quantity of each limit, by name."""
 
-NPU = frozenset({"sram_kb", "flash_kb"})
-"""Limits on the memory of an NPU."""
-
-DEVICE = NPU | {"latency_ms"}
-"""Limits on what a file takes on a device, which is measured if it is limited."""
-
 MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "slice_drop_pp")
 """Limits that need corrupted images, or features; a search for a file has neither."""
 
-OF_FILE = ("size_bytes", "size_ratio", *sorted(DEVICE))
+OF_FILE = ("size_bytes", "size_ratio", "latency_ms")
 """Limits on the file itself, whatever it predicts."""
 
 DEFAULT_LIMITS = Limits()

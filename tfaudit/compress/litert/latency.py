@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import timeit
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import CannotRunError, Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
+from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import InputError, require, require_whole
@@ -38,6 +41,28 @@ COLUMNS = (
 )
 SAMPLE_SECONDS = 0.005
 """Minimum duration of a sample: a single call of a small network is too short for the clock."""
+
+
+def limited_latency(
+    model: bytes | str | Path | None, limits: Limits, signature: str | None = None
+) -> float:
+    """Return the latency of a model's file on this machine, milliseconds; NaN if it is not limited, or has no file.
+
+    Args:
+        model: bytes of a flatbuffer, or path of a file; None if it is unknown.
+        limits: limits of a gate.
+        signature: name of the signature to measure if a flatbuffer has several.
+
+    Raises:
+        InputError: LiteRT cannot run the file.
+
+    >>> limited_latency(b"TFL3", Limits(size_bytes=1000))
+    nan
+    """
+    if model is None or limits.latency_ms is None:
+        return math.nan
+    table = latencies({"file": open_model(model, signature)}, batches=[1])
+    return float(table["latency_ms"][0])
 
 
 def latencies(
