@@ -76,11 +76,11 @@ def page(study_audit: StudyAudit) -> None:
         show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
     with right:
         st.header("Size and accuracy")
-        if summary.table["gzipped_bytes"].notna().any():
+        if summary.table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
             changes = "images change their prediction" if members > 1 else "predictions change"
             st.caption(with_noun(f"The larger the point, the more {changes}."))
             text = (
-                "A point per variant: the size of its gzipped file against its accuracy. Above and to the left is "
+                "A point per variant: the size of its file against its accuracy. Above and to the left is "
                 f"better; the larger the point, the more {changes}. A click opens the variant."
             )
             show_chart(size_chart(summary.table), "size", text, click=click, fields=["title"])

@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from tests.builders.pages import unescaped
+from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.operating_points.operating_points import operating_points
+from tfaudit.store.external import import_predictions
 from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
@@ -150,3 +152,17 @@ def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
     app = open_page(tmp_path, "operating_points", against="time", **PASSABLE)
     assert list(table_of(app)["time"]) == [t / 2 for t in times]
     assert "ms" in app.success[0].value
+
+
+def test_sizes_on_disk_are_sizes_too(open_page, tmp_path):
+    """A study that `compress` or `compare` wrote knows no others."""
+    one = population(0, members=1)
+    facts = pd.DataFrame({"bytes": {"baseline": 100, "a": 50, "b": 25, "c": 30}})
+    import_predictions(tmp_path, one, dict.fromkeys("abc", one), name="mine", facts=facts)
+    app = open_page(tmp_path, "operating_points")
+    assert not app.error
+    assert not app.info
+    sizes = table_of(app).set_index("title")["size"]
+    assert sizes.to_dict() == {"baseline": 1, "a": 0.5, "b": 0.25, "c": 0.3}
+    app = open_page(tmp_path, "overview")
+    assert not app.info

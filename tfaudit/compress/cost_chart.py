@@ -50,18 +50,21 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
 def size_chart(table: pd.DataFrame) -> Drawing:
     """Draw size against accuracy: one point per variant, larger if more images change their modal label.
 
-    Sizes are those of the gzipped files, which zeros make smaller. Variants of unknown size are omitted.
+    Sizes are those of the gzipped files, which zeros make smaller; on disk if only those are known. Variants of unknown
+    size are omitted.
 
     Args:
         table: table of a `Summary`, one row per variant.
     """
-    sized = table.dropna(subset=["gzipped_bytes"])
-    scale, unit = (1e6, "MB") if sized["gzipped_bytes"].max() >= 1e6 else (1e3, "kB")
+    zipped = bool(table["gzipped_bytes"].notna().any())
+    sizes_in = "gzipped_bytes" if zipped else "bytes"
+    sized = table.dropna(subset=[sizes_in])
+    scale, unit = (1e6, "MB") if sized[sizes_in].max() >= 1e6 else (1e3, "kB")
     shown = pd.DataFrame(
         {
             "title": sized["title"],
             "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in sized["pies"]],
-            "size": sized["gzipped_bytes"].astype(float) / scale,
+            "size": sized[sizes_in].astype(float) / scale,
             "top1": 100 * sized["top1"].astype(float),
             "changed": 100 * sized["pie_share"].astype(float).fillna(0),
         }
@@ -72,7 +75,8 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     margin = (most - least or most) / 8
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
-    x = alt.X("size:Q", title=f"size of the gzipped model file, {unit}", scale=sizes)
+    file = "gzipped model file" if zipped else "model file"
+    x = alt.X("size:Q", title=f"size of the {file}, {unit}", scale=sizes)
     axis = alt.Axis(tickCount=6, format=".6~g")  # a single value would have six decimals
     y = alt.Y(
         "top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis

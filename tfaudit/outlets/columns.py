@@ -418,7 +418,7 @@ PARTS["Size and cost"] = {
     "latency_32_ms": Column(
         "latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"
     ),
-    "size": _share("size, gzipped", "Model file gzipped, relative to the baseline's"),
+    "size": _share("size", "Model file, gzipped if that is known, relative to the baseline's"),
     "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
 }
 PARTS["Accuracy and recall"] = {

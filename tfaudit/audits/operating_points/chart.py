@@ -49,7 +49,7 @@ UNITS = {
     "accuracy": "%",
     "sparsity": "%",
     "unfairness": "points",
-    "size": "gzipped, % of the baseline's",
+    "size": "% of the baseline's",
     "time": "% of the baseline's",
 }
 """Columns of shares, which are drawn times 100."""

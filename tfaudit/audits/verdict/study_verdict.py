@@ -33,7 +33,7 @@ SIMILAR = 0.01
 """Share by which a file may be larger than the smallest that qualifies and still be the best one."""
 
 GZIPPED, ON_DISK = "gzipped", "on disk"
-_SIZES = {GZIPPED: "gzipped_bytes", ON_DISK: "bytes"}
+SIZES = {GZIPPED: "gzipped_bytes", ON_DISK: "bytes"}
 _IN_WORDS = {GZIPPED: "gzipped bytes", ON_DISK: "bytes on disk"}
 
 _COLUMNS = (
@@ -297,8 +297,8 @@ def study_verdict(
         )
         for key in measured
     ]
-    sizes = _known_sizes(facts)
-    table = _table(variants, facts[_SIZES[sizes]])
+    sizes = known_sizes(facts)
+    table = _table(variants, facts[SIZES[sizes]])
     order = _order(table["size_ratio"], pd.to_numeric(facts["sparsity"])[1:])
     if sequence:
         qualified, alone = _passing_in_turn(variants, order, sequence)
@@ -347,8 +347,12 @@ def _doubts_about_all(verdicts: Iterable[Verdict]) -> tuple[Doubt, ...]:
     return tuple(dict.fromkeys(doubt for doubt in doubts if doubt.name != OUTPUTS))
 
 
-def _known_sizes(facts: pd.DataFrame) -> str:
-    """Return which sizes all files have: `GZIPPED`, or `ON_DISK` if only those are known."""
+def known_sizes(facts: pd.DataFrame) -> str:
+    """Return which sizes all files have: `GZIPPED`, or `ON_DISK` if only those are known.
+
+    >>> known_sizes(pd.DataFrame({"bytes": [9.0, 4.0], "gzipped_bytes": [8.0, None]}))
+    'on disk'
+    """
     plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
     return ON_DISK if plain else GZIPPED
 
