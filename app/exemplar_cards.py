@@ -44,6 +44,10 @@ STYLE = """<style>
   background: color-mix(in srgb, currentColor 14%, transparent); }
 .tfa-bar span { display: block; height: 100%; background: LOSS; }
 .tfa-bar .right { background: GAIN; }
+.tfa-legend { margin: 0; font-size: 0.84rem; }
+.tfa-key { display: inline-block; width: 1.4rem; height: 0.35rem; margin: 0 0.35rem 0.12rem 0;
+  border-radius: 1rem; background: LOSS; }
+.tfa-key.right { background: GAIN; }
 </style>""".replace("LOSS", LOSS).replace("GAIN", GAIN)
 
 LONGEST = 15  # characters of an id that a card shows: the last ones, which tell images apart
@@ -56,6 +60,7 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
     rows of a page of 12 or 24 are full.
     """
     st.html(STYLE)
+    st.html(legend(max(members)))
     with st.container(key="gallery"), st.container(horizontal=True, gap="small", key="cards"):
         for card, position in zip(cards, positions, strict=True):
             with st.container(border=True, gap="xsmall"):
@@ -67,6 +72,13 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
                     on_click=set_choices,
                     kwargs={"image": str(position)},
                 )
+
+
+def legend(members: int) -> Markup:
+    """Return what the colours of the bars mean, and their length where several models vote."""
+    length = "; length: share of the models that make it" if members > 1 else ""
+    colours = '<span class="tfa-key right"></span>right, <span class="tfa-key"></span>wrong'
+    return Markup(f'<p class="tfa-legend">{colours} prediction{length}</p>')
 
 
 def preview_html(preview: Preview, name: str, example: str) -> Markup:

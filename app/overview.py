@@ -67,14 +67,15 @@ def page(study_audit: StudyAudit) -> None:
     table = "" if members > 1 else "pairs"
     show_table(summary.frame(), f"{data.study.name}-variants", known, table=table, click=click)
     left, right = st.columns(2)
-    with left:
-        st.header("Accuracy of every member" if members > 1 else "Accuracy")
-        text = (
-            "A line per variant: a dot for the top-1 accuracy of every member, a bar at the mean. A click opens the "
-            "variant."
-        )
-        show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
-    with right:
+    if members > 1:
+        with left:
+            st.header("Accuracy of every member")
+            text = (
+                "A line per variant: a dot for the top-1 accuracy of every member, a bar at the mean. "
+                "A click opens the variant."
+            )
+            show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
+    with right if members > 1 else left:
         st.header("Size and accuracy")
         if summary.table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
             changes = "images change their prediction" if members > 1 else "predictions change"

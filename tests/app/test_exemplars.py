@@ -43,6 +43,7 @@ def test_the_gallery_shows_the_surest_first(opened, found):
     surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")
     assert ids(app) == list(surest["example"])
     assert len(cards(app)) == 24
+    assert sum("right, " in body and "share of the models" in body for body in bodies(app)) == 1
     for card, row in zip(cards(app), surest.head(24).to_dict("records"), strict=True):
         assert f'alt="Image {row["example"]}, of class' in card
         assert f"{round(4 * row['baseline_share'])} of 4" in card

@@ -11,7 +11,7 @@ GAP = 10  # pixels from a point to its name
 MARK = 8  # pixels from the middle of a point to its rim
 FILLED = 0.8  # approximate share of a panel that its points span; axes extend to round numbers
 
-OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
+OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56, -68, 70, -82, 84)
 """Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
 
 Span: TypeAlias = tuple[float, float, float]
@@ -51,7 +51,7 @@ def name_sides(
 def name_places(
     points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int
 ) -> pd.DataFrame:
-    """Return `side` and `dy` for every name, so that it covers no point or earlier name while there is room.
+    """Return `side` and `dy` for every name, so that it covers no point or earlier name; "" and 0 without a place.
 
     Args:
         points: one row per point, the most important first.
@@ -71,9 +71,9 @@ def name_places(
     taken = [(across - MARK, across + MARK, up) for _, across, up in named]
     for text, across, up in named:
         spans = _spans(text, across, up, width, offsets=OFFSETS)
-        place = _first_free(spans, taken, height) or next(iter(spans))
-        taken.append(spans[place])
-        places.append(place)
+        place = _first_free(spans, taken, height)
+        taken += [spans[place]] if place else []
+        places.append(place or ("", 0))
     return pd.DataFrame(places, columns=["side", "dy"], index=points.index)
 
 
