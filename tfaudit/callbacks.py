@@ -244,26 +244,29 @@ def _tell_of_copies(contents: Sequence[bytes]) -> None:
 def _reiterable(validation: Any) -> Any:
     """Return the validation data, arrays as a pair; raise an `InputError` if it cannot be read repeatedly."""
     if isinstance(validation, tuple):
-        unweighted = len(validation) == 3 and validation[2] is None
-        parts = validation[:2] if unweighted else validation
-        if len(parts) not in (2, 3):
-            expected = "(images, labels) or (images, labels, sample_weight)"
-            raise InputError("validation", f"{len(parts)} parts", expected)
-        arrays = tuple(mapped(np.asarray, without_lists(part)) for part in parts)
-        counts = [[len(array) if array.ndim else 0 for array in arrays_of(part)] for part in arrays]
-        if len({*itertools.chain(*counts)}) != 1 or not counts[0][0]:
-            got = " and ".join(
-                f"{max(count)} {name}"
-                for count, name in zip(counts, ("images", "labels", "weights"), strict=False)
-            )
-            raise InputError("validation", got, "the same, 1 or more")
-        return arrays
+        return _arrays(validation)
     again = hasattr(validation, "__getitem__") or not hasattr(validation, "__next__")
     iterable = hasattr(validation, "__iter__") and not isinstance(validation, Mapping)
     if (again and iterable) or hasattr(validation, "batches"):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
     raise InputError("validation", type(validation).__name__, expected)
+
+
+def _arrays(validation: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return inputs, labels and perhaps weights as arrays of the same length; refuse anything else."""
+    unweighted = len(validation) == 3 and validation[2] is None
+    parts = validation[:2] if unweighted else validation
+    if len(parts) not in (2, 3):
+        expected = "(images, labels) or (images, labels, sample_weight)"
+        raise InputError("validation", f"{len(parts)} parts", expected)
+    arrays = tuple(mapped(np.asarray, without_lists(part)) for part in parts)
+    counts = [[len(array) if array.ndim else 0 for array in arrays_of(part)] for part in arrays]
+    if len({*itertools.chain(*counts)}) != 1 or not counts[0][0]:
+        names = zip(counts, ("images", "labels", "weights"), strict=False)
+        got = " and ".join(f"{max(count)} {name}" for count, name in names)
+        raise InputError("validation", got, "the same, 1 or more")
+    return arrays
 
 
 def _class_indices(labels: np.ndarray) -> np.ndarray:

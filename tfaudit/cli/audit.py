@@ -137,19 +137,20 @@ def audit(
     alpha = 0.05 if alpha is None else alpha
     require_level("alpha", alpha)
     require_least(0, permutations=permutations)
-    if groups and directory is None:
-        raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
-    if files.labels is None or not baseline or not compressed:
+    labels = files.labels
+    if labels is None or not baseline or not compressed:
         expected = "a study's directory, or --labels, --baseline and --compressed"
         raise InputError("source", "none", expected)
+    if directory is None and groups:
+        raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
     from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import read_groups
 
-    source = files.source(files.labels, classes, scores_are)
+    source = files.source(labels, classes, scores_are)
     reference, populations = read_files(source, baseline, compressed, verbose=files.verbose)
     columns = read_groups(groups, source) if groups else None
     everyone = (reference, *populations.values())
-    single = all(population.num_members == 1 for population in everyone)
+    single = {population.num_members for population in everyone} == {1}
     if single or not directory:
         _show_verdicts(reference, populations, limits, alpha, paired=files.paired or None)
         _show_changes(
@@ -165,7 +166,7 @@ def audit(
             reference,
             populations,
             name=name or directory.absolute().name,
-            dataset=files.labels.name,
+            dataset=labels.name,
             paired=populations if files.paired else (),
             groups=columns,
             remarks=_remarks(everyone),

@@ -131,11 +131,7 @@ def gate(
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
     if directory is None:
         refuse("without a study", variant=variant, allow_missing=allow_missing)
-    if labels is None:
-        refuse("without --labels", **{**changed(predictions), "verbose": False})
-    if data is None:
-        taken = {"classes": None, "scores_are": None} if labels is not None else {}
-        refuse("without --data", **{**changed(images), **taken})
+    _refuse_unused(predictions, images, data)
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha
@@ -180,6 +176,16 @@ def _check_sources(
     if directory is not None and files:
         expected = f"--variant, to choose from {directory}"
         raise InputError("baseline, compressed", "files beside a study", expected)
+
+
+def _refuse_unused(predictions: PredictionOptions, images: ImageOptions, data: str | None) -> None:
+    """Raise an `InputError` for an option that the source of the predictions does not use."""
+    if predictions.labels is None:
+        refuse("without --labels", **{**changed(predictions), "verbose": False})
+    if data is None:
+        of_files = predictions.labels is not None
+        taken = dict.fromkeys(("classes", "scores_are") if of_files else ())
+        refuse("without --data", **{**changed(images), **taken})
 
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:

@@ -71,11 +71,7 @@ def class_names(
     reference = named[0].where if named else labels.path
     expected = f"class names, as in {reference}, or a class list"
     for source in sources:
-        if len(source.plan.scores) == 1:
-            got = f"one score for classes {quoted(known.names)}" if text else "one score"
-            raise InputError(
-                source.where, got, "a class list whose second class it is of (--classes FILE)"
-            )
+        _refuse_one_score(source, known)
         if source.width is not None and source not in named:
             raise InputError(source.where, "columns without names", expected)
     if not named:
@@ -84,6 +80,14 @@ def class_names(
         return _checked(np.unique(labels.values).tolist(), str(labels.path))
     places = [source.where for source in numbered]
     return _names_of_columns(named, places if text else [str(labels.path), *places])
+
+
+def _refuse_one_score(source: PredictionSource, known: KnownClasses) -> None:
+    """Raise an `InputError` for one score per example: it is unknown which class it is of."""
+    if len(source.plan.scores) == 1:
+        got = f"one score for {known.labels}"
+        expected = "a class list whose second class it is of (--classes FILE)"
+        raise InputError(source.where, got, expected)
 
 
 def _names_of_columns(

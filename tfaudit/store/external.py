@@ -118,11 +118,15 @@ def import_predictions(
         for variant, population in populations.items():
             name = variant.name if isinstance(variant, ImportedPredictions) else "baseline"
             _write(store, variant, population, numbers, recorded.get(name, {}))
-        keys = {name: ImportedPredictions(name).key for name in names}
-        sequence = tuple(keys[clean_name(name)] for name in judging.sequence)
-        chosen = keys[clean_name(judging.chosen)] if judging.chosen else ""
-        store.save_judging(dataclasses.replace(judging, sequence=sequence, chosen=chosen))
+        store.save_judging(_by_key(judging))
     return store
+
+
+def _by_key(judging: Judging) -> Judging:
+    """Return how a study is judged, with the keys of its variants for their names."""
+    sequence = tuple(ImportedPredictions(clean_name(name)).key for name in judging.sequence)
+    chosen = ImportedPredictions(clean_name(judging.chosen)).key if judging.chosen else ""
+    return dataclasses.replace(judging, sequence=sequence, chosen=chosen)
 
 
 def remove_imported(directory: Path) -> None:
