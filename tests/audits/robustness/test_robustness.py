@@ -453,16 +453,39 @@ def test_one_image_and_constant_populations():
     wrong = {("fog", s): Predictions.from_top1([0, 1], [[1, 0], [1, 0]]) for s in (1, 2)}
     row = robustness(perfect, perfect).frame().iloc[0]
     assert (row["change_p"], row["published_p"], row["relative_change"]) == (1, 1, 0)
-    assert np.isnan(row["corruption_error"])  # no errors before
     assert row["relative_low"] < 0 < row["relative_high"]
     row = robustness(wrong, perfect).frame().iloc[0]
-    assert row["corruption_error"] == 0  # no errors after, and no logarithm
-    assert np.isnan(row["corruption_error_high"])
     assert row["published_p"] == 2 / 6  # the smallest that two members a side can reach
     assert 0 < row["change_p"] < 0.25
     assert row[["relative_change", "relative_low"]].isna().all()  # nothing right before
     lone = {("fog", s): Predictions.from_top1([0], [0]) for s in (1, 2)}
     assert robustness(lone, lone).frame()[["change_p", "change_low_pp"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        (20, 15, True),
+        (5, 35, True),
+        (4, 20, False),
+        (36, 20, False),
+        (20, 4, False),
+        (20, 39, False),
+    ],
+)
+def test_no_mce_from_fewer_than_five_right_or_wrong_predictions(before, after, known):
+    def right(count):
+        return Predictions.from_top1(np.zeros(40, int), (np.arange(40) >= count).astype(int))
+
+    sides = [{("fog", 1): right(20), ("snow", 1): right(count)} for count in (before, after)]
+    found = robustness(*sides)
+    errors = found.frame().set_index("corruption")["corruption_error"]
+    assert errors["fog"] == 1
+    assert (
+        np.isfinite([errors["snow"], *map(found.summary().get, ("mce", "mce_low"))]).all() == known
+    )
+    note = "No mCE: a model has fewer than 5 right or wrong predictions under snow."
+    assert (note in found.notes) != known
 
 
 def test_a_class_without_examples_is_not_tested():

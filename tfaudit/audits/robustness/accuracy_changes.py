@@ -23,6 +23,9 @@ OVERALL = "all corruptions"
 
 UNKNOWN = np.full(3, np.nan)
 
+LEAST_PREDICTIONS = 5
+"""Numbers of right and of wrong predictions under a corruption below which a ratio of errors says little."""
+
 
 @dataclasses.dataclass(frozen=True)
 class AccuracyChange:
@@ -203,8 +206,13 @@ def _corruption_errors(
     """Return the mean corruption error with its interval, and the mean of the defined relative errors.
 
     The baseline takes the place of AlexNet [HD]: a corruption error is CE = E1 / E0, the errors after as a share of the
-    errors before. The mean over corruptions c has the linear part `mean_c (e1[c] - CE[c] e0[c]) / E0[c]`.
+    errors before. The mean over corruptions c has the linear part `mean_c (e1[c] - CE[c] e0[c]) / E0[c]`. Both are NaN
+    if a corruption leaves too few predictions; see `too_few_predictions`.
     """
+    if any(too_few_predictions(rates, columns, k) for columns in corruptions.values()):
+        names = ("", "_low", "_high")
+        unknown = {f"corruption_error{end}": np.nan for end in names}
+        return {**unknown, "relative_corruption_error": np.nan}
     members = rates.complete_members(np.flatnonzero(weights).tolist())
     scaled = np.zeros((2, len(weights)))
     errors = []
@@ -229,6 +237,21 @@ def _corruption_errors(
         "corruption_error_high": ends[1],
         "relative_corruption_error": relative.mean(),
     }
+
+
+def too_few_predictions(rates: ConditionRates, columns: list[int], k: int) -> bool:
+    """Return whether a side has fewer than `LEAST_PREDICTIONS` right or wrong ones on some conditions, on average."""
+    images = [len(rates.labels[i]) for i in columns]
+    for side, names in zip(rates.sides, rates.complete_members(columns), strict=True):
+        if names:
+            right = sum(
+                count * side[i].accuracy[k][side[i].rows(names)].mean()
+                for i, count in zip(columns, images, strict=True)
+            )
+            # counts of shares: a difference below 1e-9 is rounding
+            if min(right, sum(images) - right) < LEAST_PREDICTIONS - 1e-9:
+                return True
+    return False
 
 
 def _ratio_ends(

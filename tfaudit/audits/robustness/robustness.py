@@ -12,11 +12,13 @@ import pandas as pd
 from tfaudit.audits.classes.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE, verdict_counts
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.robustness.accuracy_changes import (
+    LEAST_PREDICTIONS,
     OVERALL,
     clean_table,
     corruption_table,
     overall_table,
     severity_table,
+    too_few_predictions,
 )
 from tfaudit.audits.robustness.class_changes import class_changes
 from tfaudit.audits.robustness.condition_rates import (
@@ -217,9 +219,9 @@ def robustness(
         InputError: no conditions; conditions, examples or classes that differ; or a level outside (0, 1).
 
     Example:
-        >>> labels = [0, 0, 1, 1]
-        >>> before = {("fog", s): Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 0, 1, 0]]) for s in (1, 2)}
-        >>> after = {("fog", s): Predictions.from_top1(labels, [[0, 1, 1, 0], [0, 1, 1, 1]]) for s in (1, 2)}
+        >>> labels = 10 * [0, 0, 1, 1]
+        >>> before = {("fog", s): Predictions.from_top1(labels, [10 * [0, 0, 1, 1], 10 * [0, 0, 1, 0]]) for s in (1, 2)}
+        >>> after = {("fog", s): Predictions.from_top1(labels, [10 * [0, 1, 1, 0], 10 * [0, 1, 1, 1]]) for s in (1, 2)}
         >>> result = robustness(before, after)
         >>> result.frame()[["corruption", "accuracy_before", "accuracy_after", "relative_change"]].round(3)
           corruption  accuracy_before  accuracy_after  relative_change
@@ -301,6 +303,11 @@ def _notes(rates: ConditionRates) -> tuple[str, ...]:
     last = [len(side[-1].members) for side in rates.sides]
     more = any(number > numbers[-1] for number, numbers in zip(last, counts, strict=True))
     other_images = rates.has_clean and len(rates.flips) < len(rates.conditions)
+    few = [
+        name
+        for name, columns in rates.corruptions.items()
+        if too_few_predictions(rates, columns, k=1)
+    ]
     notes = {
         "One model against one: the tests are over the images, about these two models, not about training.": single,
         f"No test with a single member: {sizes} members; it needs two or more on both sides.": (
@@ -313,6 +320,9 @@ def _notes(rates: ConditionRates) -> tuple[str, ...]:
             rates.paired and before != after
         ),
         "No mean over corruptions and no mCE: none of the sets has severities.": not rates.graded,
+        f"No mCE: a model has fewer than {LEAST_PREDICTIONS} right or wrong predictions under {listed(few)}.": bool(
+            few
+        ),
         f"Exemplars on clean images are found with all {' and '.join(map(str, dict.fromkeys(last)))} members, "
         "majority predictions under corruption only with the members evaluated there.": more,
         "Sets that show other images than the clean ones have no exemplars to compare with.": other_images,
