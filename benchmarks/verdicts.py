@@ -19,6 +19,7 @@ from benchmarks.first_screens import HURT, printed
 from tests.builders.exact_tails import any_fails, fails
 from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
+from tests.builders.long_tails import TAILS, tail_errors
 from tests.builders.rare_classes import RareClass
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
@@ -485,6 +486,15 @@ def price(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def tails(seeds: range) -> pd.DataFrame:
+    """Return how often limits on the share of classes err where classes have unequal numbers of images."""
+    rows = []
+    for name, members in itertools.product(TAILS, (1, 3, 10)):
+        found = pd.DataFrame([tail_errors(name, members, seed) for seed in seeds])
+        rows.append({"classes": name, "K": members, **100 * found.mean()})
+    return pd.DataFrame(rows)
+
+
 GATES = {10: (200, 1.0), 100: (50, 0.3), 1000: (50, 0.1)}
 """By number of classes: images of each class, and the share of the studies that is simulated."""
 
@@ -559,6 +569,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "far": far,
     "rare": rare,
     "price": price,
+    "tails": tails,
     "gate": gate,
 }
 

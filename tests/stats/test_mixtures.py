@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from tfaudit.stats.mixtures import LossMixture
+from tfaudit.stats.mixtures import LossMixture, can_show, strata_of_sizes
 
 
 def measured(rng, loss, images=200, changed=0.01):
@@ -109,3 +109,25 @@ def test_what_all_classes_gain_by_chance_is_added_to_their_losses():
         assert mixture.share == pytest.approx(1, abs=0.01)
     half = LossMixture.of_pairs(*counts, 0.05, shift=np.repeat([0.0, 0.03], 100))
     assert half.share == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strata"),
+    [
+        ([50] * 1000, [1000]),
+        ([500] * 92 + [20] * 8, [8, 92]),  # 8 classes of 20 images are not judged by those of 500
+        ([10] * 20 + [15] * 20 + [25] * 20, [40, 20]),
+        ([10, 30, 50], [2, 1]),
+    ],
+)
+def test_strata_hold_classes_of_like_size_whatever_their_order(sizes, strata, rng):
+    order = rng.permutation(len(sizes))
+    found = strata_of_sizes(np.array(sizes)[order])
+    assert np.bincount(found).tolist() == strata
+    np.testing.assert_array_equal(found, strata_of_sizes(np.array(sizes))[order])
+
+
+def test_a_class_can_show_a_loss_if_its_absence_is_more_likely_when_nothing_is_lost():
+    images = np.arange(100)
+    likely = stats.beta.sf(0.05, 1, images + 1)
+    np.testing.assert_array_equal(can_show(images, 0.05), likely <= 0.5)

@@ -11,6 +11,12 @@ import functools
 import numpy as np
 from scipy import optimize, special
 
+STRATUM = 20
+"""Number of classes that a stratum of sizes reaches before it ends."""
+
+_ALIKE, _UNLIKE = 2.0, 4.0
+"""Ratios of the largest to the smallest size of a stratum with enough classes, and of any."""
+
 _STEPS = np.array([0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 12, 20])
 """Distances of losses from the bound, in units of the bound: no change is among them."""
 
@@ -33,6 +39,47 @@ _START = 1e-5
 _LEAST_LOG = -200.0
 _NEVER = 1e-9
 """Share of classes that stands for none, so that logarithms exist."""
+
+
+def strata_of_sizes(sizes: np.ndarray) -> np.ndarray:
+    """Return strata of classes of like size, `(C,)` integers: only classes of one stratum speak for each other.
+
+    What classes of 500 images lose says nothing about classes of 20. A stratum holds sizes up to twice its smallest; if
+    these are fewer than `STRATUM` classes, up to four times.
+
+    Args:
+        sizes: `(C,)` numbers of images.
+
+    Example:
+        >>> strata_of_sizes(np.array([500] * 30 + [40, 20, 600]))[[0, 30, 31, 32]]
+        array([1, 0, 0, 1])
+    """
+    strata = np.zeros(len(sizes), int)
+    stratum, members, smallest = 0, 0, np.inf
+    for row in np.argsort(sizes, kind="stable"):
+        most = _ALIKE if members >= STRATUM else _UNLIKE
+        if sizes[row] > most * smallest:
+            stratum, members = stratum + 1, 0
+        smallest = sizes[row] if members == 0 else smallest
+        members += 1
+        strata[row] = stratum
+    return strata
+
+
+def can_show(images: np.ndarray, bound: float) -> np.ndarray:
+    """Return whether so many images of a class can show that it loses less than a bound, `(C,)` booleans.
+
+    They cannot if a loss beyond the bound is still more likely than not, under a flat prior, when none of them is lost.
+
+    Args:
+        images: `(C,)` numbers of images.
+        bound: the loss in question, a share in [0, 1].
+
+    Example:
+        >>> can_show(np.array([5, 12, 13]), 0.05)
+        array([False, False,  True])
+    """
+    return (1 - bound) ** (images + 1.0) <= 0.5
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
+from tests.builders.long_tails import TAILS, tail_errors
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.rare_classes import RareClass
 from tests.builders.simulated_grids import passes_once
@@ -316,3 +317,19 @@ def test_a_loss_that_all_members_share_does_not_pass_for_lack_of_images(
     assert rates["1.1: passes"] <= 0.05 + noise(0.05, studies)
     assert rates[".9: fails"] <= 0.05 + noise(0.05, studies)
     assert rates["coverage"] >= 0.92 - noise(0.08, studies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "members", "studies"),
+    and_nightly(
+        [("90 x 500, 10 x 5 lose 8", 1, 20)],
+        [(name, members, 100) for name in TAILS for members in (1, 3, 10)],
+    ),
+)
+def test_large_classes_do_not_speak_for_rare_ones(name, members, studies):
+    """Five images a class were worse than none: 70 % passed at 1.1 times the limit."""
+    rates = pd.DataFrame([tail_errors(name, members, seed) for seed in seeds(studies)]).mean()
+    assert rates["1.1: passes"] <= 0.05 + noise(0.05, studies)
+    assert rates[".9: fails"] <= 0.05 + noise(0.05, studies)
+    assert rates["coverage"] >= 0.93 - noise(0.07, studies)

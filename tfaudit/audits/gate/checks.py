@@ -170,6 +170,8 @@ class Checks:
             f"{many} of the {len(surely):,} classes lose more than {bound:g} points of recall "
             f"({self._level} interval), limit {100 * limit:g} %."
         ]
+        if few := int(self.measurements.unknown_classes(bound).sum()):
+            parts.append(f"Unknown, for too few images: {few:,} of the classes.")
         for verb, which in (("Collapsed", collapsed), ("Surely lose more", surely & ~collapsed)):
             if names := list(np.array(losses.names, object)[which]):
                 parts.append(f"{verb}: {listed(names, LISTED)}.")

@@ -226,8 +226,9 @@ def gate(
       moderated variances between members (`Change.moderated`).
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any
       losses can have without contradicting the measurements (`LossMixture`); it says how many classes lose more than
-      `worst_class_drop_pp` (5 points if that is not limited), not which. A class that collapsed never passes,
-      and fails if its recall is surely halved.
+      `worst_class_drop_pp` (5 points if that is not limited), not which. Only classes of like size speak for each
+      other. One with too few images to show such a loss, at most 12 for 5 points, is unknown. A class that collapsed
+      never passes, and fails if its recall is surely halved.
     - Drop under corruption: the baseline loses accuracy to a corruption, too, so what counts is the difference between
       the two models under the same corruption at the same severity. The model passes if it passes under each, and
       fails only by the interval that holds for all of them at once (Bonferroni).

@@ -34,7 +34,7 @@ from tfaudit.stats.contingency import (
     paired_difference_p,
     paired_interval,
 )
-from tfaudit.stats.mixtures import LossMixture
+from tfaudit.stats.mixtures import LossMixture, can_show, strata_of_sizes
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
@@ -73,7 +73,7 @@ class Losses:
         lost, won: images that became wrong and right. For populations the images are weighted by how much they change,
             and divided by `per_image`.
         per_image: by how much the variance of a population's losses exceeds that of one model with these changes, in
-            all classes together; 1 for single models.
+            all classes of like size together; 1 for single models.
         moderated: whether the variance between members borrows strength from other classes; see `Change.moderated`.
         change: change of accuracy or recall of a population, with its variance; None for single models.
     """
@@ -93,9 +93,14 @@ class Losses:
     overlap: np.ndarray
     lost: np.ndarray
     won: np.ndarray
-    per_image: float = 1.0
+    per_image: np.ndarray
     moderated: bool = False
     change: Change | None = None
+
+    @property
+    def weighted_images(self) -> np.ndarray:
+        """`(C,)` numbers of images, as `lost` and `won` are counted."""
+        return self.examples / self.per_image
 
     def head(self, count: int) -> Losses:
         """Return the first entries alone."""
@@ -337,15 +342,18 @@ class Measurements:
         """Return the share of classes that lose more than a limit, percentage points; see `LossMixture`.
 
         Members that are stronger or weaker than others shift the losses of all classes together, which no number of
-        classes averages out. The ends are the furthest under all shifts, which count with their own likelihood. A class
-        without images may have lost more.
+        classes averages out. The ends are the furthest under all shifts, which count with their own likelihood. Classes
+        of like size speak for each other; the distances of the strata's ends from their values add up as independent
+        errors do [ZD]. A class with too few images to show a loss, or none, may have lost more.
         """
         losses = self.classes
-        known = losses.examples > 0
+        known = ~self.unknown_classes(limit)
         if not known.any():
             return Estimate(np.nan, 0.0, 1.0)
-        images = losses.examples[known] / losses.per_image
-        counts = losses.lost[known], losses.won[known], images
+        strata = strata_of_sizes(losses.examples[known])
+        weights = np.bincount(strata) / len(strata)
+        counts = losses.lost, losses.won, losses.weighted_images
+        lost, won, images = (part[known] for part in counts)
         # Few members hardly tell how much losses vary; all classes together count as one more.
         freedom = self.pairs or sum(self.members) - 1
         parts = (np.nansum(losses.of_images), np.nansum(losses.of_members))
@@ -356,18 +364,39 @@ class Measurements:
         # A share is no smooth function of the losses: by one degree of freedom, up to 12 % of intervals miss it.
         critical = float(np.sqrt(special.chdtri(2, self.alpha)) * ratio(*widths))
 
-        def mixture(shift: np.ndarray | float) -> LossMixture:
-            return LossMixture.of_pairs(*counts, limit / 100, shift=shift)
+        def mixtures(shift: np.ndarray) -> list[LossMixture]:
+            rows = (np.flatnonzero(strata == stratum) for stratum in range(len(weights)))
+            return [
+                LossMixture.of_pairs(
+                    lost[own], won[own], images[own], limit / 100, shift=shift[own]
+                )
+                for own in rows
+            ]
 
-        unshifted = mixture(0.0)
-        low, high = unshifted.least_share(critical), unshifted.most_share(critical)
+        unshifted = mixtures(np.zeros(len(strata)))
+        value = float(weights @ [one.share for one in unshifted])
+        lows = np.array([one.least_share(critical) for one in unshifted])
+        highs = np.array([one.most_share(critical) for one in unshifted])
+        low, high = _end(unshifted, lows, weights), _end(unshifted, highs, weights)
         common = self._common_shift()[known]
         for angle in np.radians(ANGLES) if common.any() else ():
             shift, reach = common * np.sin(angle), critical * np.cos(angle)
-            low = mixture(-shift).least_share(reach, low)
-            high = mixture(shift).most_share(reach, high)
+            down, up = mixtures(-shift), mixtures(shift)
+            lows = np.array(
+                [one.least_share(reach, end) for one, end in zip(down, lows, strict=True)]
+            )
+            highs = np.array(
+                [one.most_share(reach, end) for one, end in zip(up, highs, strict=True)]
+            )
+            low = min(low, _end(down, lows, weights))
+            high = max(high, _end(up, highs, weights))
         part = float(known.mean())
-        return Estimate(unshifted.share, part * low, part * high + 1 - part)
+        return Estimate(value, part * low, part * high + 1 - part)
+
+    def unknown_classes(self, limit: float) -> np.ndarray:
+        """Return which classes have too few images, or clusters, to show a loss beyond a limit, `(C,)` booleans."""
+        losses = self.classes
+        return ~can_show(np.nan_to_num(np.fmin(losses.units, losses.examples)), limit / 100)
 
     def _common_shift(self) -> np.ndarray:
         """Return by how much members can shift the losses of all classes together, `(C,)` shares; 0 for single models.
@@ -550,6 +579,7 @@ def _pair_losses(
         overlap=np.zeros(len(names)),
         lost=lost,
         won=won,
+        per_image=np.ones(len(names)),
     )
 
 
@@ -584,13 +614,21 @@ def _population_losses(
     )
 
 
+def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> float:
+    """Return an end of the share in all strata from `(S,)` ends on one side in each: distances add up squared [ZD]."""
+    shares = np.array([mixture.share for mixture in mixtures])
+    distance = np.sqrt(np.square(weights * (ends - shares)).sum())
+    side = np.sign((ends - shares).sum())
+    return float(np.clip(weights @ shares + side * distance, 0.0, 1.0))
+
+
 def _design_effect(
     comparison: Comparison, groups: np.ndarray, changes: GroupChanges, changed: np.ndarray
-) -> float:
-    """Return the variance of losses over their variance if every change were one of a whole, independent image.
+) -> np.ndarray:
+    """Return the variance of losses over their variance if every change were one of a whole, independent image, `(C,)`.
 
-    It is one figure for all classes, without the least variance that is assumed for each of them: the losses vary by
-    neither more nor less.
+    It is one figure for all classes of like size, without the least variance that is assumed for each of them, but with
+    one more image lost by all members and another won: what members lose alike may be missing among few images.
 
     Args:
         comparison: the populations.
@@ -602,14 +640,22 @@ def _design_effect(
     value = np.nan_to_num(change.value)
     count = np.maximum(changes.examples, 1)
     images = comparison.after.mean(0) - comparison.before.mean(0)
-    residuals = (images - value[groups]) / count[groups]
+    residuals, classes = (images - value[groups]) / count[groups], groups
     if comparison.clusters is not None:
         cells = comparison.clusters.astype(np.int64) * len(count) + groups
-        residuals = np.bincount(np.unique(cells, return_inverse=True)[1], residuals)
-    of_members = np.nansum(change.of_members - change.overlap)
-    whole = ((changed / count - value**2) / count).sum()
-    effect = ratio(np.square(residuals).sum() + max(of_members, 0.0), whole)
-    return float(effect) if effect > 0 else 1.0
+        cells, cell_of = np.unique(cells, return_inverse=True)
+        residuals, classes = np.bincount(cell_of, residuals), cells % len(count)
+    seen = np.bincount(classes, np.square(residuals), len(count))
+    whole = (changed / count - value**2) / count
+    strata = strata_of_sizes(changes.examples)
+
+    def in_all(values: np.ndarray) -> np.ndarray:
+        return np.bincount(strata, np.nan_to_num(values))
+
+    one_more = 2 / np.square(in_all(count) / in_all(np.ones(len(count))))
+    of_members = np.maximum(in_all(change.of_members - change.overlap), 0.0)
+    effect = (in_all(seen) + of_members + one_more) / (in_all(whole) + one_more)
+    return effect[strata]
 
 
 def _losses(
