@@ -1,4 +1,4 @@
-"""The report as PDF: printed by a browser if the machine has one, with everything that is folded."""
+"""The report as PDF, printed by a browser if the machine has one: the decision as a whole, answers of the audits."""
 
 import re
 import stat
@@ -12,16 +12,23 @@ from tfaudit.outlets.pdf import find_browser, write_pdf
 
 
 @pytest.mark.slow
-def test_folds_are_open_in_print(tmp_path):
+def test_the_decision_is_printed_as_a_whole_and_folds_of_the_audits_stay_closed(tmp_path):
     """The page counts tell: a long text in a fold needs pages of its own."""
     pages = {}
-    for name, text in (("short", "<p>a</p>"), ("folded", "<p>a</p>" * 400)):
+    long = "<p>a</p>" * 400
+    audit = "<div class=part><section><p class=findings>a</p>{}</section></div>"
+    for name, text in (
+        ("short", "<details><p>a</p></details>"),
+        ("decision", f"<section id=variants><details>{long}</details></section>"),
+        ("fold", audit.format(f"<details open>{long}</details>")),
+        ("charts", audit.format(f"<article><figure>{long}</figure></article>")),
+    ):
         page = tmp_path / f"{name}.html"
-        page.write_text(f"<style>{style_sheet('report.css')}</style><details>{text}</details>")
+        page.write_text(f"<style>{style_sheet('report.css')}</style>{text}")
         content = write_pdf(page, find_browser()).read_bytes()
         assert content.startswith(b"%PDF-")
         pages[name] = len(re.findall(rb"/Type\s*/Page\b", content))
-    assert pages["short"] == 1 < 3 < pages["folded"]
+    assert pages["short"] == pages["fold"] == pages["charts"] == 1 < 3 < pages["decision"]
 
 
 def test_a_machine_without_a_browser_is_told(monkeypatch):

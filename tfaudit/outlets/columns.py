@@ -21,6 +21,9 @@ from tfaudit.datasets.corruptions.registry import corruption_title
 LEAST_P = 0.0001
 """Smallest p-value that is shown; smaller ones are shown as below it, never as 0."""
 
+ROUNDING = 1e-9
+"""Numbers that are nearer to 0 are shown as 0: no figure means so little, but errors of rounding are as small."""
+
 VERDICTS = "The verdict on every variant"
 """Part of the catalogue whose columns the verdict has in a page, a terminal and Markdown, in this order."""
 
@@ -135,8 +138,13 @@ class Column:
 
 
 def _without_exponent(number: float, form: str) -> str:
-    """Return a formatted number without an exponent: 1,100 rather than 1.1e+03, 0.000012 rather than 1.2e-05."""
-    text = format(number, form)
+    """Return a formatted number without an exponent: 1,100 rather than 1.1e+03, 0.000012 rather than 1.2e-05.
+
+    Example:
+        >>> _without_exponent(1.33e-15, ".3g"), _without_exponent(1.2e-5, ".3g")
+        ('0', '0.000012')
+    """
+    text = format(0.0 if abs(number) < ROUNDING else number, form)
     if "e" not in text:
         return text
     sign = "+" if form.startswith("+") else ""

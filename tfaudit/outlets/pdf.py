@@ -47,7 +47,7 @@ def write_pdf(page: Path, browser: str) -> Path:
 
 
 def pdf_of(page: Path, browser: str) -> bytes:
-    """Return a page as PDF, with all that is folded open.
+    """Return a page as PDF; the style sheet says what of it is printed.
 
     Args:
         page: absolute path of the HTML file.
