@@ -164,13 +164,6 @@ def distillation() -> np.ndarray:
     return weights(model)
 
 
-def excess_gap() -> np.ndarray:
-    """Return weights and multipliers after a bound on the losses of classes."""
-    callback = tfaudit.ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=0.5, every=4)
-    model = trained(callback)
-    return np.append(weights(model), callback.frame()["multiplier"])
-
-
 def quantize(kind: str) -> np.ndarray:
     """Return the probabilities of a file, whose int8 steps are as wide on every backend."""
     representative = TRAINING[0] if kind == "int8" else None
@@ -226,7 +219,6 @@ COMMANDS: dict[str, Callable[[], np.ndarray]] = {
     "`HoldMasks`": hold_masks,
     "`Rewind`": rewind,
     "`Distillation`": distillation,
-    "`ExcessGap`": excess_gap,
     "`run`": population,
     "`quantize`, float16": lambda: quantize("float16"),
     "`quantize`, int8": lambda: quantize("int8"),

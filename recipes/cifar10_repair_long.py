@@ -1,6 +1,6 @@
 """Can 16 epochs keep a ResNet-56 that is 90 % pruned within two points? CIFAR-10, distilled, K = 1.
 
-Question (after [R] 6 and [HB]): what is left of the loss that `cifar10_repair` finds after two epochs? The published
+Question (after [R] 6 and [Y]): what is left of the loss that `cifar10_repair` finds after two epochs? The published
 weights are pruned once, by magnitude except for the classifier, and fine-tuned with distillation for eight epochs; then
 for eight more at the same rates, and the statistics of BatchNormalization are estimated again.
 

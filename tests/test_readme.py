@@ -76,7 +76,6 @@ def test_the_page_on_pruning_runs(names):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:ExcessGap")  # of a fit that is short, so that it is fast
 @pytest.mark.parametrize("names", ["repair"], indirect=True)
 def test_the_page_on_repair_runs(names):
     assert sparsity_of(names["model"]) == pytest.approx(0.95, abs=0.01)

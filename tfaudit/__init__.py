@@ -20,7 +20,6 @@ lazy_names(
         "Rewind": "callbacks",
         "ClassAudit": "callbacks",
         "Distillation": "compress.remedies.distillation",
-        "ExcessGap": "compress.remedies.excess_gap",
         # one model
         "prune": "compress.pruning.one_shot",
         "sparsity": "compress.pruning.sparsity",

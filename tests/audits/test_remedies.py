@@ -1,18 +1,16 @@
 """Remedies against controls, by loops over members, classes and images, and SciPy's paired t-test."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from tests.builders.sections import cells, sections_of
-from tests.builders.studies import WRITERS, make_study
+from tests.builders.studies import make_study
 from tfaudit import InputError, Predictions, Pruned, Quantized
 from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.remedies.remedies import BETTER, CANNOT_TELL, MEASURES, remedies
 from tfaudit.stats.two_way import mean_change
-from tfaudit.study.remedies import ExcessGapRemedy
 
 K, N, C = 5, 120, 4
 LABELS = np.arange(N) % C
@@ -58,60 +56,6 @@ def test_by_loops():
         np.testing.assert_allclose(frame.loc[measure, "p"], change.p()[0])
         np.testing.assert_allclose(frame.loc[measure, "low_pp"], 100 * change.interval()[0][0])
     assert frame.loc["accuracy", "verdict"] == frame.loc["negative flips", "verdict"] == BETTER
-
-
-SEX = np.where(np.arange(N) % 3, "female", "male")
-AGE = np.where(np.arange(N) < 5, None, np.arange(N) * 7 % 50 // 25)  # missing for a group of 5
-
-
-def test_groups_that_the_remedy_was_given_by_loops():
-    columns = pd.DataFrame({"sex": SEX, "age": AGE})
-    plain, result = (
-        remedies({"r": (DENSE, CONTROL, REMEDIED)}, given) for given in (None, {"r": columns})
-    )
-    name = "largest excess gap, groups: sex and age"
-    frame = result.frame()
-    assert tuple(frame["measure"]) == (*MEASURES[:3], name, *MEASURES[3:])
-    same = frame[frame["measure"] != name].drop(columns="p_holm").reset_index(drop=True)
-    pd.testing.assert_frame_equal(same, plain.frame().drop(columns="p_holm"))
-    dense, *sides = (each.top1 == LABELS for each in (DENSE, CONTROL, REMEDIED))
-    gaps = [[], []]
-    for own, side in zip(gaps, sides, strict=True):
-        for k in range(K):
-            losses = []
-            for sex in ("female", "male"):
-                for age in (0, 1):
-                    images = [i for i in range(N) if SEX[i] == sex and AGE[i] == age]
-                    losses.append(np.mean([float(dense[k, i]) - float(side[k, i]) for i in images]))
-            own.append(max(losses) - (dense[k].mean() - side[k].mean()))
-    row = frame.set_index("measure").loc[name]
-    wanted = stats.ttest_rel(gaps[1], gaps[0])
-    np.testing.assert_allclose([row["control"], row["remedy"]], np.mean(gaps, axis=1))
-    np.testing.assert_allclose(row["difference_pp"], 100 * (np.mean(gaps[1]) - np.mean(gaps[0])))
-    np.testing.assert_allclose(
-        [row["low_pp"], row["high_pp"]], 100 * np.array(wanted.confidence_interval(0.95))
-    )
-    np.testing.assert_allclose(row["p"], wanted.pvalue)
-    assert "r: groups of fewer than 10 images are left out (2)." in result.notes
-
-
-def test_groups_of_classes_are_the_classes_and_small_groups_alone_are_no_row():
-    named = pd.DataFrame({"class": LABELS})
-    frame = remedies({"r": (DENSE, CONTROL, REMEDIED)}, {"r": named}).frame().set_index("measure")
-    same = [
-        frame.loc[name].iloc[:-2]
-        for name in ("largest excess gap", "largest excess gap, groups: class")
-    ]
-    pd.testing.assert_series_equal(*same, check_names=False)
-    alone = remedies(
-        {"r": (DENSE, CONTROL, REMEDIED)}, {"r": pd.DataFrame({"writer": np.arange(N)})}
-    )
-    assert tuple(alone.frame()["measure"]) == MEASURES
-    assert alone.notes[-1] == "r: groups of fewer than 10 images are left out (120)."
-    with pytest.raises(
-        InputError, match=r"groups: got shape \(3,\), expected one value for each of the 120"
-    ):
-        remedies({"r": (DENSE, CONTROL, REMEDIED)}, {"r": named[:3]})
 
 
 def test_members_are_paired_by_name():
@@ -166,24 +110,13 @@ def test_a_study_with_a_remedy_has_a_section(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_study_compares_the_groups_of_its_remedies_and_training_for_int8(tmp_path):
-    gaps = [
-        ExcessGapRemedy(groups=groups)
-        for groups in (None, "class", "series", ("series", "class"), ("age", "series"))
-    ]
-    pruned = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), *gaps)]
+def test_a_study_compares_remedies_of_pruning_and_training_for_int8(tmp_path):
+    pruned = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), "distillation")]
     aware = [Quantized("int8"), Quantized("int8", remedy="quantization_aware")]
-    store = make_study(tmp_path, variants=(*pruned, *aware), groups=WRITERS)
+    store = make_study(tmp_path, variants=(*pruned, *aware))
     result = ACROSS["remedies"].compute(StudyAudit.read(store))
     frame, titles = result.frame(), store.study.titles
-    own = frame[~frame["measure"].isin(MEASURES)].set_index("title")["measure"]
-    assert own.to_dict() == {
-        titles[pruned[3].key]: "largest excess gap, groups: series",
-        titles[pruned[4].key]: "largest excess gap, groups: series and class",
-    }
-    assert set(frame["title"]) == {titles[variant.key] for variant in (*pruned[1:], aware[1])}
-    told = "the test examples have no column age; its groups are not compared."
-    assert f"{titles[pruned[5].key]}: {told}" in result.notes
+    assert set(frame["title"]) == {titles[variant.key] for variant in (pruned[1], aware[1])}
     assert (
         f"{titles[aware[1].key]}: the control is quantized without further training."
         in result.notes

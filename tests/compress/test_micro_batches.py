@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
-from tfaudit import Distillation, ExcessGap, HoldMasks, Pruning, prune, quantization_aware
+from tfaudit import Distillation, HoldMasks, Pruning, prune, quantization_aware
 from tfaudit.compress.micro_batches import MicroBatches
 
 RNG = np.random.default_rng(0)
@@ -125,19 +125,6 @@ def test_distillation_adds_the_same_term_and_the_step_is_the_models_own_afterwar
     model, _ = results[1]
     assert isinstance(model.train_step, MicroBatches)
     assert model.train_step.train_step.__self__ is model
-
-
-@pytest.mark.slow
-def test_groups_of_an_excess_gap_are_cut_like_the_images():
-    model = net()
-    images = keras.Input((6, 6, 1), name="images")
-    model = keras.Model({"images": images}, model(images))
-    inputs = {"images": IMAGES, "side": LABELS % 2}
-    gap = ExcessGap(LABELS, "side", validation=(inputs, LABELS), rate=0.5, every=1, examples=100)
-    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.train_step = MicroBatches(model, 20)
-    model.fit(inputs, LABELS, batch_size=50, epochs=2, verbose=0, callbacks=[gap])
-    assert gap.frame()["multiplier"].max() > 0
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-import dataclasses
-
 import keras
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.augmentation import AUGMENTATIONS
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.datasets.pipeline import MODEL_INPUTS, training_batches
+from tfaudit.datasets.pipeline import training_batches
 
 COUNT = 23
 
@@ -141,33 +139,3 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
 )
 def test_bad_arguments(options, message):
     assert_refused(message, run, IN_MEMORY, 1, **options)
-
-
-@pytest.mark.slow
-def test_columns_stand_beside_the_same_batches():
-    subject = np.array([f"s{i}" for i in range(COUNT)])
-    data = dataclasses.replace(
-        IN_MEMORY, known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0}
-    )
-    for (images, labels), (inputs, same) in zip(
-        run(data, 7), run(data, 7, columns=["subject", "even"]), strict=True
-    ):
-        numbers = images[:, 3, 3, 0].astype(int)
-        np.testing.assert_array_equal(inputs[MODEL_INPUTS], images)
-        np.testing.assert_array_equal(same, labels)
-        assert inputs["subject"].astype(str).tolist() == subject[numbers].tolist()
-        assert inputs["even"].tolist() == (numbers % 2 == 0).tolist()
-    assert_refused(
-        "groups: got 'writer', expected columns of 'numbered': even, subject",
-        run,
-        data,
-        1,
-        columns=["writer"],
-    )
-    assert_refused(
-        "groups: got columns of 'numbered', a stream, expected a data set in memory",
-        run,
-        STREAMING,
-        1,
-        columns=["writer"],
-    )

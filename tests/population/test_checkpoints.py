@@ -178,7 +178,7 @@ def test_a_forked_member_has_the_bits_of_one_trained_to_the_end_from_the_same_se
 
 
 RETRAINED = (
-    Pruned(0.5, treatment="finetune", remedy="excess_gap"),
+    Pruned(0.5, treatment="finetune", remedy="distillation"),
     Pruned(0.6, treatment="rewind", rewind_to=3),
     Pruned(0.7, frequency=2),
     Pruned(0.7, begin=0.3, frequency=2),

@@ -28,7 +28,6 @@ from tfaudit.compress.litert.quantize import ConversionError, Conversions
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches
-from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions
@@ -352,7 +351,7 @@ def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, 
     limits = Limits(worst_class_drop_pp=8)
     table = search(tmp_path / "out", training=hardly, limits=limits).frame().set_index("candidate")
     pruned = table[table.index.str.startswith("channel")]
-    alone = pruned[~pruned.index.str.contains("distillation|excess_gap")]
+    alone = pruned[~pruned.index.str.contains("distillation")]
     assert alone["reason"].str.startswith("Fails before it is quantized: ").all()
     assert pruned.drop(alone.index)["reason"].str.endswith(" is too far from passing.").all()
     assert not list((tmp_path / "out/candidates/members").glob("channel*/*/*.tflite"))
@@ -477,11 +476,9 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(
     made = maker_of(path, training=Training(epochs=1, batch_size=150), seed=5)
     model = made._opened(preparation)
     found = model.get_weights()
-    part, seed = training, made._seed_of(preparation)
-    if remedy == "excess_gap":
-        part, _ = split_validation(training, candidate_models.REMEDY_SHARE, seed)
+    seed = made._seed_of(preparation)
     # 800 examples end with a short batch
-    batches = training_batches(part, batch_size=150, seed=seed).take(30)
+    batches = training_batches(training, batch_size=150, seed=seed).take(30)
     full = [inputs for inputs, _ in batches if len(inputs) == 150][:20]
     [norm] = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
     for i, inputs in enumerate(full, start=1):

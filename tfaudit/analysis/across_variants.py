@@ -25,9 +25,7 @@ from tfaudit.audits.difficulty.declaration import EXEMPLAR_LEVELS
 from tfaudit.audits.difficulty.difficulty import DifficultyLevels, difficulty_levels
 from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.audits.remedies.remedies import Remedies, remedies
-from tfaudit.errors import listed
 from tfaudit.stats.ratios import member_mean
-from tfaudit.study.remedies import CLASS
 from tfaudit.study.variants import Quantized, Remedied
 
 
@@ -112,7 +110,6 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
     """Return the comparison of remedies with their controls; None if the study has no such pair of variants."""
     data = study_audit.data
     trios = {}
-    groups = {}
     notes = []
     for key in data.compressed_keys:
         variant = data.study.variant(key)
@@ -126,21 +123,9 @@ def _remedies(study_audit: StudyAudit) -> Remedies | None:
         trios[title] = data.baseline, data.populations[variant.control.key], data.populations[key]
         if isinstance(variant, Quantized):
             notes.append(f"{title}: the control is quantized without further training.")
-        names = [name for remedy in variant.remedies for name in getattr(remedy, "names", ())]
-        if missing := [name for name in names if name not in data.groups and name != CLASS]:
-            notes.append(
-                f"{title}: the test examples have no column {listed(missing)}; its groups are not compared."
-            )
-        elif names and names != [CLASS]:
-            columns = (
-                data.groups.assign(**{CLASS: data.baseline.labels})
-                if CLASS not in data.groups
-                else data.groups
-            )
-            groups[title] = columns[names]
     if not trios:
         return None
-    made = remedies(trios, groups, alpha=data.alpha)
+    made = remedies(trios, alpha=data.alpha)
     return dataclasses.replace(made, notes=(*made.notes, *notes))
 
 

@@ -4,8 +4,7 @@
   masks) and `Rewind` (back to early weights); `PolynomialDecay` and `ConstantSparsity` are schedules; `sparsity` counts
   zeros, `sparsity_at` converts a compression ratio, and `TFMOT` selects weights as TF-MOT does. The methods are
   functions in `tfaudit.compress.pruning.scores`.
-- Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on the losses of classes or
-  groups beyond the average) train a compressed model so that it forgets less.
+- Remedies: the callback `Distillation` trains a compressed model towards the dense one, so that it forgets less.
 - Memory: `MicroBatches` trains with batches that are larger than the memory.
 - Statistics: `recalibrate_batch_norm` estimates the statistics of BatchNormalization again after a model was changed.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
@@ -30,7 +29,6 @@ lazy_names(
         "ConstantSparsity": "pruning.schedules",
         "TFMOT": "pruning.tfmot_masks",
         "Distillation": "remedies.distillation",
-        "ExcessGap": "remedies.excess_gap",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
         "MicroBatches": "micro_batches",

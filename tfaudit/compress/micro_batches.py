@@ -19,8 +19,7 @@ class MicroBatches:
     optimizers' own `gradient_accumulation_steps` counts micro-batches as steps.)
 
     A step equals that of the whole batch but for rounding, except for what a layer or a loss takes from all examples
-    that it sees at once: batch normalisation has the statistics of a micro-batch and moves its averages once for each;
-    `ExcessGap` counts groups within the micro-batch.
+    that it sees at once: batch normalisation has the statistics of a micro-batch and moves its averages once for each.
 
     Args:
         model: a compiled model, whose `train_step` applies gradients once, by `model.optimizer`.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset, ImageStream, pipeline_options
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, listed, require, require_least
+from tfaudit.errors import require, require_least
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -18,9 +17,6 @@ SHUFFLE_BYTES = 256 * 2**20
 """Size of the shuffle buffer of a stream."""
 
 ORDER, AUGMENT = 0, 1
-
-MODEL_INPUTS = "inputs of the model"
-"""Name of what the model takes in batches that hold columns of the examples, too."""
 
 
 def training_batches(
@@ -31,7 +27,6 @@ def training_batches(
     augmentation: str = "none",
     targets: bool = False,
     weights: bool = False,
-    columns: Sequence[str] = (),
     start: int = 0,
 ) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
@@ -49,14 +44,11 @@ def training_batches(
         augmentation: name of the augmentation, one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
         targets: whether to yield the labels as the user's function returned them, such as one-hot.
         weights: whether to yield the weights of the examples, float32 `(B,)`, as a third element, if they have any.
-        columns: names of groups to add to the inputs, `(B,)` each, of a data set in memory; none by default. The rest
-            of the batches does not depend on them.
         start: number of batches to leave out at the beginning, without decoding their images; none by default.
 
     Returns:
         An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`. Examples that
-        are not images keep the structure and types of their inputs. With columns, the inputs are a dictionary of the
-        columns by name, and of the model's inputs under `MODEL_INPUTS`.
+        are not images keep the structure and types of their inputs.
 
     Raises:
         InputError: an argument is not as described.
@@ -75,20 +67,11 @@ def training_batches(
     if augmentation != "none":
         dataset.fixed_shape()  # images only
     root = tf.constant([seed, 0])
-    if columns and not dataset.in_memory:
-        raise InputError("groups", f"columns of {dataset.name!r}, a stream", "a data set in memory")
-    unknown = [name for name in columns if name not in dataset.groups]
-    require(
-        not unknown,
-        "groups",
-        listed(unknown),
-        f"columns of {dataset.name!r}: {listed(list(dataset.groups))}",
-    )
     order = tf.random.fold_in(root, ORDER)
     seeds = tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
         held = dataset.tensors(targets=targets, weights=weights)
-        batches = _epochs_in_memory(dataset, held, batch_size, order, columns, start)
+        batches = _epochs_in_memory(dataset, held, batch_size, order, start)
     else:
         crops = augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED.get(augmentation, augment)
@@ -96,11 +79,9 @@ def training_batches(
 
     def finish(step: tf.Tensor, batch: tuple[Any, ...]) -> tuple[Any, ...]:
         inputs, *others = batch
-        own = inputs[MODEL_INPUTS] if columns else inputs
         if dataset.has_images:
-            own = augment(own, tf.random.fold_in(seeds, step))
-        own = dataset.as_floats(own)
-        return ({**inputs, MODEL_INPUTS: own} if columns else own), *others
+            inputs = augment(inputs, tf.random.fold_in(seeds, step))
+        return dataset.as_floats(inputs), *others
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     return (
@@ -138,15 +119,10 @@ def _epochs_in_memory(
     held: tuple[Any, ...],
     batch_size: int,
     seed: tf.Tensor,
-    columns: Sequence[str],
     start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
-    if columns:
-        with tf.device("CPU:0"):
-            groups = {name: tf.constant(dataset.groups[name].to_numpy()) for name in columns}
-        held = ({**groups, MODEL_INPUTS: held[0]}, *held[1:])
     count = dataset.num_examples
     first, passed = divmod(start, -(-count // batch_size))
 

@@ -32,6 +32,7 @@ from tfaudit.compress.quantization_aware.quantization_aware import (
     check_rounding,
     quantization_aware,
 )
+from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part
@@ -40,13 +41,13 @@ from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
 from tfaudit.population.machine import peak_memory
 from tfaudit.population.own_training import OwnTraining
 from tfaudit.population.plan import CHECKPOINT, fork_name
-from tfaudit.population.remedies import MemberRemedies, check_remedies
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.stored_models import load_member
 from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.quantization import DRAWN
+from tfaudit.study.remedies import DistillationRemedy
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized, Variant
@@ -73,14 +74,13 @@ class MemberMaker:
         self._aware_trainer = functools.cache(self._new_aware_trainer)
         self._load = functools.partial(load_member, store, data=self._train)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
-        self._remedies = functools.cache(MemberRemedies)
+        self._distillations: dict[DistillationRemedy, Distillation] = {}
 
     def prepare(self, key: str) -> None:
         """Build the parts that all members of a variant share; a wrong setting raises `InputError`."""
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer, variant)
-            check_remedies(self._store.study, variant.remedies, self._train)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
         elif variant.remedies:
@@ -219,11 +219,6 @@ class MemberMaker:
                 dense.train(start, dense_seed, until=variant.rewind_to)
             return start
 
-        remedies: list[keras.callbacks.Callback] = []
-        if variant.remedies:
-            remedies = self._remedies(variant.remedies).callbacks(
-                self._parent("dense", member), lambda: self._retrainer.held_out(dense_seed)
-            )
         return prune_and_retrain(
             variant,
             self._retrainer,
@@ -231,9 +226,17 @@ class MemberMaker:
             seed=seed,
             split_seed=dense_seed,
             early=early,
-            remedies=remedies,
+            remedies=[self._distillation(remedy, member) for remedy in variant.remedies],
             checkpoint=checkpoint,
         )
+
+    def _distillation(self, remedy: DistillationRemedy, member: int) -> Distillation:
+        """Return the callback of all members, whose traced functions they share, with this member's teacher."""
+        dense = self._parent("dense", member)
+        if remedy not in self._distillations:
+            self._distillations[remedy] = Distillation(dense, **remedy.settings())
+        self._distillations[remedy].teacher = dense
+        return self._distillations[remedy]
 
     def _new_trainer(self, key: str) -> AnyTrainer:
         study = self._store.study

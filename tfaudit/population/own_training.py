@@ -87,10 +87,6 @@ class OwnTraining(TrainerInOneModel):
         """Return endless training batches, none of them short."""
         return full_batches(self.data, GRADIENT_BATCH, seed)
 
-    def held_out(self, split_seed: int) -> Dataset:
-        """Raise an `InputError`: only the function knows what it validates on."""
-        raise self._error("which splits the data itself", "a tfaudit.Training")
-
     def train(
         self,
         model: keras.Model,

@@ -254,13 +254,6 @@ class Trainer(TrainerInOneModel):
         part, _ = self._split(seed, split_seed)
         return full_batches(part, training.batch_size, seed, augmentation=training.augmentation)
 
-    def held_out(self, split_seed: int) -> Dataset:
-        """Return the validation part of a split; a training without one raises an `InputError`."""
-        _, part = self._split(split_seed)
-        if part is None:
-            raise InputError("training", "validation=0.0", "validation > 0, a share to hold out")
-        return part
-
     def train(
         self,
         model: keras.Model,
@@ -338,8 +331,6 @@ class Trainer(TrainerInOneModel):
         return frame
 
     def _batches_of(self, data: Dataset, seed: int, start: int = 0) -> tf.data.Dataset:
-        wanted = {name for callback in self.callbacks for name in getattr(callback, "columns", ())}
-        inputs = data.inputs if isinstance(data.inputs, Mapping) else ()
         pairs = training_batches(
             data,
             batch_size=self._training.batch_size,
@@ -347,7 +338,6 @@ class Trainer(TrainerInOneModel):
             augmentation=self._training.augmentation,
             targets=self._own_compilation,
             weights=True,
-            columns=sorted(wanted.difference(inputs)),
             start=start,
         )
         return pairs.map(self._with_targets, num_parallel_calls=1)

@@ -112,23 +112,6 @@ def hold_in_optimizer(optimizer: Any, variables: Iterable[Any]) -> Callable[[], 
     return release
 
 
-def hold_in_model(model: Any, variable: Any) -> Callable[[], None]:
-    """Hand a variable to JAX' compiled steps with those of a model's metrics; return a function that ends this."""
-    import keras
-
-    class Held(keras.metrics.Metric):  # type: ignore[misc]
-        def result(self) -> dict[str, Any]:
-            return {}
-
-        def reset_state(self) -> None:
-            pass
-
-    held = Held(name="held")
-    held.variable = variable
-    model._metrics.append(held)
-    return lambda: model._metrics.remove(held)
-
-
 def build_from(model: Any, batch: Any) -> None:
     """Build a model and its optimizer from the specification of a batch, as `fit` does before its first step."""
     model._symbolic_build(data_batch=batch)

@@ -24,6 +24,7 @@ from tfaudit.compress.mixed_precision import layer_types
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
+from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
@@ -31,7 +32,6 @@ from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes, prune_and_retrain
-from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import CandidateStore
@@ -43,9 +43,6 @@ from tfaudit.study.quantization import FLOAT, LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
-
-REMEDY_SHARE = 0.1
-"""Share of the training data on which a remedy measures losses of classes, if the training holds out no data."""
 
 SENSITIVITY_EXAMPLES = 1000
 SENSITIVITY_VALUES = 20_000_000
@@ -248,13 +245,10 @@ class CandidateMaker:
         """Return a pruned and fine-tuned model, shrunk if it lost channels."""
         pruned = cast(Pruned, preparation.pruned)
         seed = self._seed_of(preparation)
-        training = self._settings.training
-        if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
-            training = dataclasses.replace(training, validation=REMEDY_SHARE)
-        trainer = self._trainer(training, self._source.copy())
-        remedies = MemberRemedies(pruned.remedies).callbacks(
-            self._source.model, lambda: trainer.held_out(seed)
-        )
+        trainer = self._trainer(self._settings.training, self._source.copy())
+        remedies = [
+            Distillation(self._source.model, **remedy.settings()) for remedy in pruned.remedies
+        ]
         model = self._source.copy()
         with self._within_budget() as end:
             prune_and_retrain(

@@ -10,7 +10,6 @@ lazy_names(
         "Pruned": "variants",
         "Quantized": "variants",
         "DistillationRemedy": "remedies",
-        "ExcessGapRemedy": "remedies",
         "QuantizationAwareRemedy": "remedies",
         "rounds": "iterative",
     },

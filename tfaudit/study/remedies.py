@@ -5,19 +5,15 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.study.settings import (
     changed_settings,
-    check_least,
     check_positive,
     check_settings,
     set_fields,
 )
-
-CLASS = "class"
-"""Name of the column of classes, for intersections with others."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -26,8 +22,6 @@ class _Remedy:
 
     name: ClassVar[str]
     word: ClassVar[str]  # name in tables for a model that was trained with it
-    # Whether it measures gaps on the validation part of the retraining.
-    holds_out: ClassVar[bool] = False
 
     @property
     def key(self) -> str:
@@ -84,47 +78,6 @@ class DistillationRemedy(_Remedy):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ExcessGapRemedy(_Remedy):
-    """Bound on what classes or groups lose beyond the average; settings as in `tfaudit.ExcessGap`.
-
-    The baseline is the dense member of the same number, the held-out examples are the validation part of `retraining`.
-    `groups` is a column of the data, such as "subject", or several for their intersections; "class" stands for the
-    classes.
-
-    >>> ExcessGapRemedy(epsilon=0.02).title
-    'gap bounded (epsilon 0.02)'
-    >>> ExcessGapRemedy(groups=["sex", "class"]).key
-    'excess_gap.groups=sex_class'
-    """
-
-    groups: str | tuple[str, ...] | None = None
-    epsilon: float = 0.01
-    rate: float = 0.05
-    every: int = 50
-    examples: int = 1000
-    name: ClassVar[str] = "excess_gap"
-    word: ClassVar[str] = "gap bounded"
-    holds_out: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.groups is not None and not isinstance(self.groups, str):
-            set_fields(self, groups=tuple(self.groups))
-        words = all(isinstance(name, str) and name for name in self.names)
-        check_settings(
-            self,
-            groups=(words and self.groups != (), "None, the name of a column, or several names"),
-            epsilon=(0 <= self.epsilon < math.inf, "a share, 0 or more"),
-        )
-        check_positive(self, "rate")
-        check_least(self, every=1, examples=1)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns; empty for the classes."""
-        return (self.groups,) if isinstance(self.groups, str) else self.groups or ()
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class QuantizationAwareRemedy(_Remedy):
     """Quantization-aware training of a copy of the dense member before it is quantized; see `quantization_aware`.
 
@@ -140,11 +93,7 @@ class QuantizationAwareRemedy(_Remedy):
         check_settings(self, momentum=(0 <= self.momentum < 1, "a share in [0, 1)"))
 
 
-RemedySettings: TypeAlias = DistillationRemedy | ExcessGapRemedy
-
-REMEDIES: dict[str, type[RemedySettings]] = {
-    kind.name: kind for kind in (DistillationRemedy, ExcessGapRemedy)
-}
+REMEDIES: dict[str, type[DistillationRemedy]] = {"distillation": DistillationRemedy}
 """Remedies by name."""
 
 QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
@@ -153,20 +102,18 @@ QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
 """Remedies of int8 by name."""
 
 
-def in_words(remedies: Sequence[RemedySettings], settings: Collection[str] = ()) -> str:
+def in_words(remedies: Sequence[DistillationRemedy], settings: Collection[str] = ()) -> str:
     """Return the name in tables for a model trained with remedies, with the named settings if they are changed.
 
-    >>> in_words([DistillationRemedy()]), in_words([DistillationRemedy(), ExcessGapRemedy()])
-    ('distilled', 'both')
-    >>> in_words([DistillationRemedy(weight=2.0, temperature=1.0), ExcessGapRemedy()], ["weight"])
-    'distilled (weight 2) + gap bounded'
+    >>> in_words([DistillationRemedy()])
+    'distilled'
+    >>> in_words([DistillationRemedy(weight=2.0, temperature=1.0)], ["weight"])
+    'distilled (weight 2)'
     """
-    if not settings and {remedy.name for remedy in remedies} == set(REMEDIES):
-        return "both"
     return " + ".join(remedy.title_with(settings) for remedy in remedies)
 
 
-def distinguishing_settings(several: Collection[Sequence[RemedySettings]]) -> tuple[str, ...]:
+def distinguishing_settings(several: Collection[Sequence[DistillationRemedy]]) -> tuple[str, ...]:
     """Return the settings without which `in_words` would describe different remedies alike.
 
     >>> distinguishing_settings([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
@@ -186,8 +133,8 @@ def distinguishing_settings(several: Collection[Sequence[RemedySettings]]) -> tu
 def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:
     """Return remedies from one or several of them, their names, or their JSON values; none from None.
 
-    >>> [remedy.key for remedy in remedies_of(("distillation", ExcessGapRemedy(epsilon=0.02)))]
-    ['distillation', 'excess_gap.epsilon=0.02']
+    >>> [remedy.key for remedy in remedies_of("distillation")]
+    ['distillation']
     >>> remedies_of(None), remedies_of([])
     ((), ())
     """

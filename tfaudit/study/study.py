@@ -476,10 +476,6 @@ class Study:
         plans = (("training", training, steps), ("retraining", self.retraining, steps // 2))
         for name, plan, most in plans:
             if isinstance(plan, Training) and plan.epochs != 0:
-                # There are too few examples to hold out some of every class, unless a remedy measures on them.
-                needed = name == "retraining" and any(
-                    r.holds_out for v in self._pruned for r in v.remedies
-                )
                 batch = min(batch_size or plan.batch_size, plan.batch_size)
                 micro = plan.micro_batch
                 if isinstance(micro, int) and batch < plan.batch_size:
@@ -488,7 +484,7 @@ class Study:
                     plan,
                     epochs=None,
                     steps=most,
-                    validation=min(0.25 * needed, 10 * plan.validation),
+                    validation=0.0,  # there are too few examples to hold out some of every class
                     keep="last",
                     batch_size=batch,
                     micro_batch=micro,

@@ -150,9 +150,9 @@ class Pruned(Remedied):
         gradient: gradients for methods that use them: of the whole loss, "loss" ([R]'s text), or of its data term,
             "data" ([R]'s code).
         decay: coefficient of the method "undecayed"; the training's weight decay by default.
-        remedy: methods against the losses of pruning while a "finetune" or "rewind" is trained: "distillation",
-            "excess_gap", or these with settings, `tfaudit.study.DistillationRemedy` and `ExcessGapRemedy`, or several
-            of them; none by default. The same variant without a remedy is its control.
+        remedy: method against the losses of pruning while a "finetune" or "rewind" is trained: "distillation", or
+            `tfaudit.study.DistillationRemedy` with settings; none by default. The same variant without a remedy is its
+            control.
         batch_norm: statistics of BatchNormalization in a finished member: "moving", the averages that training leaves,
             or "recalibrated", estimated from training inputs afterwards (`tfaudit.recalibrate_batch_norm`).
     """

@@ -1,4 +1,4 @@
-"""What every remedy has to keep, alone and with the others, in any order, with masks or without."""
+"""What every remedy has to keep, in any order of the callbacks, with masks or without."""
 
 import json
 import subprocess
@@ -12,15 +12,12 @@ import tfaudit
 from tests.builders.equality import assert_all_close
 from tests.builders.remedy_nets import HELD_OUT, X, Y, compiled, fit, net
 from tests.builders.small_nets import Counted, OwnStep, assert_same_weights
-from tfaudit import Distillation, ExcessGap, HoldMasks, InputError, Pruning
+from tfaudit import Distillation, HoldMasks, InputError, Pruning
 
 TEACHER = net(7)
 
 REMEDIES = {
     "distillation": lambda: Distillation(TEACHER, weight=2.0, focus=(0.5, 2.0)),
-    "excess_gap": lambda: ExcessGap(
-        HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0
-    ),
 }
 """Every remedy; most contracts are tested of all of them in one fit."""
 
@@ -69,7 +66,7 @@ def test_masks_stay_in_any_order_of_the_callbacks():
         return model, tfaudit.prune(model, 0.5)
 
     ends = []
-    for order in [(0, 1, 2), (2, 1, 0)]:
+    for order in [(0, 1), (1, 0)]:
         model, masks = pruned()
         callbacks = [*all_remedies(), HoldMasks(masks)]
         fit(model, *(callbacks[i] for i in order))
@@ -92,18 +89,8 @@ def test_several_steps_per_execution_and_eager_steps():
     one, _ = trained(all_remedies())
     eager, _ = trained(all_remedies(), model=compiled(net(), run_eagerly=True))
     assert_same_weights(one, eager, atol=1e-5)
-    ends = [
-        trained([gap(every=2)], model=compiled(net(), steps_per_execution=steps))[0]
-        for steps in (1, 2)
-    ]
-    assert_same_weights(*ends, atol=1e-5)
-    one, _ = trained([REMEDIES["distillation"]()])
-    several, _ = trained([REMEDIES["distillation"]()], model=compiled(net(), steps_per_execution=4))
+    several, _ = trained(all_remedies(), model=compiled(net(), steps_per_execution=4))
     assert_same_weights(one, several, atol=1e-5)
-
-
-def gap(**settings):
-    return ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=1.0, epsilon=0.0, **settings)
 
 
 @pytest.mark.slow
@@ -206,11 +193,11 @@ def test_the_class_is_refused():
 
 MIRRORED = """
 import json
-import keras, numpy as np, tensorflow as tf
+import keras, tensorflow as tf
 [cpu] = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 import tfaudit
-from tests.builders.remedy_nets import HELD_OUT, X, compiled, fit, net
+from tests.builders.remedy_nets import compiled, fit, net
 
 
 def run(strategy):
@@ -218,20 +205,15 @@ def run(strategy):
         model = compiled(net())
     teacher = net(7)
     masks = tfaudit.prune(model, 0.5)
-    # Every batch holds each class equally often in both halves, so a replica knows what the batch knows.
-    y = np.tile(np.arange(4), 16)
-    gap = tfaudit.ExcessGap(HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0)
-    fit(model, tfaudit.HoldMasks(masks), tfaudit.Distillation(teacher, focus=(0.5, 1.0)), gap, x=X[:64], y=y)
-    return model, gap.frame()
+    fit(model, tfaudit.HoldMasks(masks), tfaudit.Distillation(teacher, focus=(0.5, 1.0)))
+    return model
 
 
-one, one_frame = run(tf.distribute.get_strategy())
-two, two_frame = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+one = run(tf.distribute.get_strategy())
+two = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
 print(json.dumps({
     "replicas": two.distribute_strategy.num_replicas_in_sync,
     "difference": float(max(abs(a - b).max() for a, b in zip(one.get_weights(), two.get_weights()))),
-    "multipliers": float(abs(one_frame["multiplier"] - two_frame["multiplier"]).max()),
-    "positive": bool((two_frame["multiplier"] > 0).any()),
     "copies": all((c.numpy() == w.value.values[0].numpy()).all() for w in two.weights for c in w.value.values),
 }))
 """
@@ -246,8 +228,7 @@ def test_two_replicas_train_as_one(warm_python):
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["replicas"] == 2
     assert result["copies"]
-    assert result["positive"]
-    assert max(result["difference"], result["multipliers"]) < 1e-5
+    assert result["difference"] < 1e-5
 
 
 def test_a_training_loop_of_its_own_is_refused_at_its_end():

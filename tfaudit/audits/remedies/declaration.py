@@ -8,9 +8,8 @@ REMEDIES = Declaration(
     question="Does a remedy lose less than plain fine-tuning?",
     method=(
         "Training with it against its control, plain fine-tuning of the same length: in "
-        "accuracy, the worst class, the largest excess gap (over classes, and over groups "
-        "that the remedy was given), negative flips and PIEs, images whose "
-        "prediction changes."
+        "accuracy, the worst class, the largest excess gap of a class, negative flips and "
+        "PIEs, images whose prediction changes."
     ),
     source="[Y] [HB], intervals [C]",
     tables={

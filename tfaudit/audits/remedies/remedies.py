@@ -13,10 +13,9 @@ from tfaudit.audits.exemplars.exemplars import changed_modes
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require, require_level
 from tfaudit.predictions import Predictions, require_same_examples
-from tfaudit.stats.group_codes import group_codes
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
-from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
+from tfaudit.stats.two_way import mean_change
 
 LARGEST_GAP = "largest excess gap"
 
@@ -46,10 +45,9 @@ class Remedies(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row per variant and measure, all in percent of the images.
 
-        Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`, or the largest excess gap over
-        other groups than the classes, with the names of their columns; `members`, the number of pairs; `control` and
-        `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p` (NaN for a
-        single pair); `p_holm`, corrected over all rows; `verdict` on the remedy.
+        Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`; `members`, the number of pairs;
+        `control` and `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p`
+        (NaN for a single pair); `p_holm`, corrected over all rows; `verdict` on the remedy.
         """
         return self.table.copy()
 
@@ -71,7 +69,6 @@ class Remedies(Result):
 
 def remedies(
     trios: Mapping[str, Trio],
-    groups: Mapping[str, pd.DataFrame] | None = None,
     *,
     alpha: float = 0.05,
 ) -> Remedies:
@@ -80,18 +77,16 @@ def remedies(
     Accuracy, negative flips and PIEs (images whose modal label differs from the dense models') are means over images;
     their intervals and tests are over images and members, those of PIEs over images alone. A member's worst-class
     recall is the recall of its own worst class. Its largest excess gap is the largest
-    `(dense_c - member_c) - (dense - member)` over classes c, and, if the remedy was given groups, also over these
-    groups. None of these is a mean over images, so they have a paired t-test over members, for these images.
+    `(dense_c - member_c) - (dense - member)` over classes c. Neither of these is a mean over images, so they
+    have a paired t-test over members, for these images.
 
     Args:
         trios: dense population, control and remedied population by title, on the same examples. Members of the same
             name belong together; others are left out.
-        groups: columns by title, N rows in the order of the examples; each combination of their values is a group that
-            the remedy bounds. Groups of fewer than 10 images are left out.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: different examples, no common members, columns of another length, or a level outside (0, 1).
+        InputError: different examples, no common members, or a level outside (0, 1).
 
     Example:
         >>> dense = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1]])
@@ -109,14 +104,7 @@ def remedies(
     notes = [
         "Intervals of worst-class recall and of the largest excess gap are over members, for these images."
     ]
-    rows = []
-    for title, trio in trios.items():
-        grouping, left_out = _grouping((groups or {}).get(title), trio[0].num_examples)
-        rows.append(_rows(title, *trio, grouping, alpha))
-        if left_out:
-            notes.append(
-                f"{title}: groups of fewer than {LEAST_IMAGES} images are left out ({left_out:,})."
-            )
+    rows = [_rows(title, *trio, alpha) for title, trio in trios.items()]
     table = pd.concat(rows, ignore_index=True)
     table["p_holm"] = adjust(table["p"].to_numpy(), "holm")
     sign = np.where(table["measure"].isin(MEASURES[:2]), 1, -1) * table["difference_pp"]
@@ -129,26 +117,11 @@ def remedies(
     return Remedies(table, alpha, tuple(notes))
 
 
-def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.ndarray], int]:
-    """Return the group of each image by the name of the measure, -1 for none, and how many groups are left out."""
-    if columns is None:
-        return {}, 0
-    coded = [group_codes(columns[name], count, "groups")[0] for name in columns]
-    _, codes, sizes = np.unique(np.stack(coded), axis=1, return_inverse=True, return_counts=True)
-    codes = codes.reshape(count)  # NumPy 2.0 adds a dimension of size 1
-    left_out = int((sizes < LEAST_IMAGES).sum())
-    if left_out == len(sizes):
-        return {}, left_out
-    name = f"{LARGEST_GAP}, groups: {' and '.join(map(str, columns))}"
-    return {name: np.where(sizes[codes] < LEAST_IMAGES, -1, codes)}, left_out
-
-
 def _rows(
     title: str,
     dense: Predictions,
     control: Predictions,
     remedied: Predictions,
-    grouping: Mapping[str, np.ndarray],
     alpha: float,
 ) -> pd.DataFrame:
     require_same_examples(dense, control)
@@ -164,11 +137,11 @@ def _rows(
     lost = [np.maximum(before - right, 0) for right in sides]
     moved = [changed_modes(dense, population)[None] for population in (control, remedied)]
     over_images = {"accuracy": sides, "negative flips": lost, "PIEs": moved}
-    over_members = {"worst-class recall": [_recalls(right, dense.labels).min(1) for right in sides]}
-    for name, codes in {LARGEST_GAP: dense.labels, **grouping}.items():
-        over_members[name] = [_largest_gaps(before, right, codes) for right in sides]
+    recalls = [_recalls(right, dense.labels) for right in sides]
+    gaps = [_largest_gaps(before, right, dense.labels) for right in sides]
+    over_members = {"worst-class recall": [own.min(1) for own in recalls], LARGEST_GAP: gaps}
     rows = []
-    for measure in (*MEASURES[:3], *grouping, *MEASURES[3:]):
+    for measure in MEASURES:
         low = high = p = np.array([np.nan])
         if measure in over_images:
             first, second = (values.astype(float) for values in over_images[measure])
@@ -205,14 +178,12 @@ def _chosen(population: Predictions, members: list[Any]) -> Predictions:
     )
 
 
-def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in no group."""
-    return np.stack(
-        [right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1
-    )
+def _recalls(right: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the recalls `(K, C)` of the classes that have examples."""
+    return np.stack([right[:, labels == label].mean(1) for label in np.unique(labels)], axis=1)
 
 
-def _largest_gaps(before: np.ndarray, after: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _largest_gaps(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the largest excess gap of each pair of models, `(K,)`."""
-    losses = _recalls(before, codes) - _recalls(after, codes)
+    losses = _recalls(before, labels) - _recalls(after, labels)
     return (losses - (before.mean(1) - after.mean(1))[:, None]).max(1)

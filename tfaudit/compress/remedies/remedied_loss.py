@@ -1,4 +1,4 @@
-"""The loss of a training step with remedies: example weights, and terms added to the user's own loss.
+"""The loss of a training step with remedies: terms added to the user's own loss.
 
 Keras computes a loss in `model.compute_loss`, which the model's own `train_step` and most custom ones call. While a
 fit has remedies, this method of the model is replaced. The user's loss, its metrics, class and sample weights,
@@ -8,14 +8,12 @@ penalties and a custom `compute_loss` therefore stay the same, and validation is
 import dataclasses
 import inspect
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 import keras
 
 from tfaudit.compress.micro_batches import MicroBatches
-from tfaudit.datasets.pipeline import MODEL_INPUTS
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError
 from tfaudit.runtime.backends import replicas
 
 
@@ -26,7 +24,6 @@ class Batch:
     inputs: Any  # inputs of the model; None if the training step does not pass them on
     targets: Any
     outputs: Any
-    columns: Mapping[str, Any]  # inputs that the remedies asked for, by name
 
 
 class Term:
@@ -34,22 +31,16 @@ class Term:
 
     Attributes:
         used: whether a training step has used it.
-        columns: names of inputs that it needs, whether or not the model takes them.
     """
 
     used = False
-    columns: tuple[str, ...] = ()
 
-    def example_weights(self, batch: Batch) -> Any | None:
-        """Return the factors of the examples' losses `(B,)`, whose mean is 1; by default None, for 1."""
-        return None
-
-    def penalty(self, batch: Batch, weights: Any | None) -> Any | None:
-        """Return a scalar to add to the mean loss of the batch; by default None, for 0.
+    def penalty(self, batch: Batch, weights: Any | None) -> Any:
+        """Return a scalar to add to the mean loss of the batch.
 
         `weights` are the weights `(B,)` of the examples.
         """
-        return None
+        raise NotImplementedError
 
 
 class RemediedLoss:
@@ -72,7 +63,7 @@ class RemediedLoss:
         """Add a remedy."""
         model = self._model
         if not self._terms:
-            # Remedies see micro-batches, so that columns of the examples fit the outputs.
+            # Remedies see micro-batches, whose losses are computed one by one.
             step = model.train_step
             owner = step if isinstance(step, MicroBatches) else model
             self._inner_loss, self._inner_step = model.compute_loss, owner.train_step
@@ -94,18 +85,13 @@ class RemediedLoss:
             self._replaced = []
 
     def train_step(self, *arguments: Any) -> Any:
-        """Run the model's own training step on a batch, without the columns that only remedies need.
-
-        JAX hands the values of all variables to a step before the batch.
-        """
-        *state, data = arguments
-        data, columns = self._without_columns(data)
-        self._step.columns, self._step.losses = columns, 0
+        """Run the model's own training step on a batch, and require that it computes its loss here."""
+        self._step.traced, self._step.losses = True, 0
         try:
-            logs = self._inner_step(*state, data)
+            logs = self._inner_step(*arguments)
         finally:
             losses = self._step.losses
-            self._step.columns = None
+            self._step.traced = False
         if not losses:
             got = f"{self._model.name!r}, whose train_step never calls compute_loss"
             expected = (
@@ -122,67 +108,27 @@ class RemediedLoss:
         sample_weight: Any = None,
         training: Any = True,
     ) -> Any:
-        """Compute the model's own loss with the weights and terms of the remedies, in a training step only."""
+        """Compute the model's own loss with the terms of the remedies, in a training step only."""
         known = {"training": training} if self._takes_training else {}
-        columns = self._step.columns
-        if columns is None or not training:
-            return self._inner_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **known)
+        loss = self._inner_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **known)
+        if not self._step.traced or not training:
+            return loss
         self._step.losses += 1
-        batch = Batch(x, y, y_pred, columns)
+        batch = Batch(x, y, y_pred)
         weights = None if sample_weight is None else _per_example(sample_weight)
         for term in self._terms:
             term.used = True
-            factors = term.example_weights(batch)
-            if factors is not None:
-                weights = factors if weights is None else weights * factors
-        if weights is not None:
-            sample_weight = weights
-        loss = self._inner_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **known)
-        for term in self._terms:
-            penalty = term.penalty(batch, weights)
-            if penalty is not None:
-                # Keras sums the losses of the replicas; each loss is the mean over its examples.
-                loss = loss + keras.ops.cast(penalty / replicas(), loss.dtype)
+            # Keras sums the losses of the replicas; each loss is the mean over its examples.
+            penalty = term.penalty(batch, weights) / replicas()
+            loss = loss + keras.ops.cast(penalty, loss.dtype)
         return loss
-
-    def _without_columns(self, data: Any) -> tuple[Any, dict[str, Any]]:
-        wanted = {name for term in self._terms for name in term.columns}
-        if not wanted:
-            return data, {}
-        inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if isinstance(inputs, Mapping) and MODEL_INPUTS in inputs:  # from a `tfaudit` data set
-            own = inputs[MODEL_INPUTS]
-            known = {**(own if isinstance(own, Mapping) else {}), **inputs}
-            return (own, targets, weights), {name: known[name] for name in wanted}
-        if not isinstance(inputs, Mapping) or not wanted <= set(inputs):
-            names = isinstance(inputs, Mapping)
-            got = f"inputs {listed(list(inputs))}" if names else "inputs without names"
-            expected = (
-                f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
-            )
-            raise InputError("groups", got, expected)
-        columns = {name: inputs[name] for name in wanted}
-        return (model_inputs(self._model, inputs, wanted), targets, weights), columns
 
 
 class _Step(threading.local):
-    """State of the training step being traced: its columns (None outside a step) and the number of losses computed."""
+    """Whether a training step is being traced, and the number of losses that it has computed."""
 
-    columns: dict[str, Any] | None = None
+    traced = False
     losses = 0
-
-
-def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str, ...]) -> Any:
-    """Return inputs in the form that the model takes, without columns that it does not take."""
-    if not isinstance(inputs, Mapping) or not columns:
-        return inputs
-    structure = getattr(model, "input", None)
-    own = {tensor.name for tensor in keras.tree.flatten(structure)}
-    if isinstance(structure, dict):
-        own = set(structure)
-    taken = {name: values for name, values in inputs.items() if name in own or name not in columns}
-    single = structure is not None and not keras.tree.is_nested(structure)
-    return next(iter(taken.values())) if single and len(taken) == 1 else taken
 
 
 def _per_example(weights: Any) -> Any:
