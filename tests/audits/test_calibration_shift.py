@@ -12,7 +12,7 @@ from tests.builders.two_way_reference import two_way
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.stats.calibration import calibration_gaps, mass_bins
+from tfaudit.stats.calibration import mass_bins
 
 BEFORE, AFTER = population(1), population(2, hurt=[3], noise=1.6)
 
@@ -37,7 +37,6 @@ def brute_force(population):
                 "confidence": top.mean(),
                 "overconfidence": top.mean() - metrics.accuracy_score(labels, classes[:, 0]),
                 "margin": np.mean([row[0] - row[1] for row in np.sort(by_class, 1)[:, ::-1]]),
-                "calibration error": calibration_gaps(top, right, mass_bins(top)).mean(),
                 "squared calibration error": debiased(top, right),
                 "Brier score": sum(
                     metrics.brier_score_loss(labels == c, by_class[:, c].clip(0, 1))
@@ -64,7 +63,7 @@ def test_measures_are_those_of_other_implementations():
     ]
     np.testing.assert_allclose(frame[["before", "after"]], expected, rtol=2e-5)
     np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"])
-    assert len(frame) == 9
+    assert len(frame) == 8
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -84,7 +83,7 @@ def test_intervals_are_over_images_and_members(paired):
 def test_no_compression_no_shift():
     result = calibration(BEFORE, BEFORE, paired=True)
     assert (result.frame()["change"] == 0).all()
-    assert set(result.frame()["verdict"]) == {"cannot tell", "not tested"}
+    assert set(result.frame()["verdict"]) == {"cannot tell"}
     assert set(result.class_frame()["verdict"]) == {"cannot tell"}
 
 
@@ -107,7 +106,7 @@ def test_without_all_probabilities_there_is_no_score_that_needs_them():
 
 def test_one_model_against_one_and_against_several():
     one = [population(i, members=1) for i in (1, 2)]
-    tested = calibration(*one).frame().set_index("measure").drop("calibration error")
+    tested = calibration(*one).frame().set_index("measure")
     assert np.isfinite(tested["change_low"]).all()
     unequal = calibration(one[0], AFTER)
     assert unequal.frame()["change_low"].isna().all()
@@ -120,7 +119,7 @@ def test_a_perfect_population_has_no_wrong_predictions():
     sure = Predictions.from_scores(labels, np.stack([np.eye(2)[labels]] * 3))
     frame = calibration(sure, sure).frame().set_index("measure")
     assert np.isnan(frame.loc["confidence where wrong", "before"])
-    assert frame.loc["calibration error", "after"] == 0
+    assert frame.loc["Brier score", "after"] == 0
 
 
 def test_bad_input():
@@ -157,4 +156,4 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(shift, studie
         frame = calibration(*drawn(4, 400)).frame().set_index("measure")
         covered.append((frame["change_low"] <= truth) & (truth <= frame["change_high"]))
     shares = pd.DataFrame(covered).mean()
-    assert shares.drop("calibration error").min() > 0.86
+    assert shares.min() > 0.86

@@ -8,10 +8,9 @@ from sklearn import metrics
 from tfaudit.errors import InputError
 from tfaudit.stats.calibration import (
     brier_scores,
-    calibrated_error,
-    calibration_gaps,
     log_losses,
     mass_bins,
+    squared_gaps,
 )
 
 
@@ -25,50 +24,27 @@ def predictions(rng, count=2000, *, ties=False):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("bins", [1, 4, 15])
-def test_the_error_is_that_of_scikit_learns_curve(rng, bins, ties):
+def test_the_bins_are_those_of_scikit_learns_curve_and_errors_those_of_the_formula(rng, bins, ties):
     confidence, right = predictions(rng, ties=ties)
     accuracy, mean = sklearn_calibration.calibration_curve(
         right, confidence, n_bins=bins, strategy="quantile"
     )
-    sizes = np.bincount(mass_bins(confidence, bins))
-    sizes = sizes[sizes > 0]
-    expected = np.average(np.abs(accuracy - mean), weights=sizes)
-    assert calibration_gaps(confidence, right, mass_bins(confidence, bins)).mean() == pytest.approx(
-        expected
-    )
-
-
-def test_the_error_by_hand(rng):
-    confidence, right = predictions(rng, 900)
-    order = np.argsort(confidence)
-    expected = sum(
-        len(part) / 900 * abs(right[part].mean() - confidence[part].mean())
-        for part in np.array_split(order, 15)
-    )
-    assert calibration_gaps(confidence, right, mass_bins(confidence)).mean() == pytest.approx(
-        expected, rel=1e-9
-    )
-    assert set(np.bincount(mass_bins(confidence))) == {60}
-
-
-def test_the_order_of_predictions_does_not_matter_and_a_perfect_model_has_no_error(rng):
-    confidence, right = predictions(rng, ties=True)
+    bin_of = mass_bins(confidence, bins)
+    parts = [right[bin_of == b] - confidence[bin_of == b] for b in np.unique(bin_of)]
+    assert [part.mean() for part in parts] == pytest.approx(accuracy - mean)
+    bias = [part.var(ddof=1) / len(part) for part in parts]
+    sizes = [*map(len, parts)]
+    expected = np.average((accuracy - mean) ** 2 - bias, weights=sizes)
+    found = squared_gaps(confidence, right, bin_of)
+    assert found.mean() == pytest.approx(expected)
     order = rng.permutation(len(right))
-    again = calibration_gaps(confidence[order], right[order], mass_bins(confidence[order])).mean()
-    assert again == pytest.approx(calibration_gaps(confidence, right, mass_bins(confidence)).mean())
-    assert not calibration_gaps(np.ones(10), np.ones(10, bool), np.zeros(10, int)).any()
-    assert calibration_gaps(np.ones(10), np.zeros(10, bool), np.zeros(10, int)).mean() == 1
+    again = squared_gaps(confidence[order], right[order], mass_bins(confidence[order], bins))
+    assert again == pytest.approx(found[order])
 
 
-@pytest.mark.slow
-def test_what_finite_data_give_a_calibrated_model(rng):
-    confidence = rng.beta(4, 1, 3000)
-    bin_of = mass_bins(confidence)
-    drawn = [
-        calibration_gaps(confidence, rng.random(3000) < confidence, bin_of).mean()
-        for _ in range(400)
-    ]
-    assert calibrated_error(confidence, bin_of) == pytest.approx(np.mean(drawn), rel=0.03)
+def test_a_perfect_model_has_no_error():
+    assert not squared_gaps(np.ones(10), np.ones(10, bool), np.zeros(10, int)).any()
+    assert squared_gaps(np.ones(10), np.zeros(10, bool), np.zeros(10, int)).mean() == 1
 
 
 def test_scores_are_those_of_scikit_learn(rng):

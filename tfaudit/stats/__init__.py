@@ -8,7 +8,7 @@ Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
 Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
-Confidence    `calibration_gaps`, `squared_gaps`, `calibrated_error`, `mass_bins`, `brier_scores`, `log_losses`
+Confidence    `squared_gaps`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Sources       `variance_sources` of the variance of a crossed design
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
@@ -19,8 +19,6 @@ from tfaudit.runtime.lazy_names import lazy_names
 _MODULES = {
     "calibration": (
         "brier_scores",
-        "calibrated_error",
-        "calibration_gaps",
         "log_losses",
         "mass_bins",
         "squared_gaps",

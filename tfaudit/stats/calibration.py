@@ -1,11 +1,11 @@
-"""How well confidence matches accuracy: bins of equal mass, the expected calibration error, scores of probabilities."""
+"""How well confidence matches accuracy: bins of equal mass, the squared calibration error, scores of probabilities."""
 
 import numpy as np
 
 from tfaudit.errors import InputError, require_least
 
 BINS = 15
-"""Number of bins of the expected calibration error, with equal numbers of predictions."""
+"""Number of bins of the calibration error, with equal numbers of predictions."""
 
 _LEAST_PROBABILITY = float(np.finfo(np.float32).eps)  # a probability stored as 0 has no logarithm
 
@@ -33,32 +33,16 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     return np.searchsorted(edges[1:-1], confidence)
 
 
-def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
-    """Return `(N,)` numbers whose mean is the expected calibration error.
+def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
+    """Return `(N,)` numbers whose mean is the squared calibration error without its bias, with the same variance.
 
-    The error is the mean over predictions of `|accuracy - confidence|` in their bin. Each number is a prediction's
-    contribution: correctness (1 or 0) minus confidence, multiplied by the sign of this difference in the bin.
+    The error is the mean over predictions of (accuracy - confidence)^2 in their bin, minus the bias due to finite bins
+    [Ku]. For a calibrated model it is 0 on average and may be negative.
 
     Args:
         confidence: `(N,)` probabilities of the predicted classes.
         correct: `(N,)` booleans, whether the predictions are right.
         bin_of: `(N,)` integers, the bins of the predictions: `mass_bins`.
-
-    Example:
-        >>> confidence = np.array([0.5, 0.5, 0.9, 0.9])
-        >>> gaps = calibration_gaps(confidence, np.array([True, False, True, False]), mass_bins(confidence, 2))
-        >>> gaps.mean().round(3)
-        np.float64(0.2)
-    """
-    gap = correct - confidence
-    return np.sign(np.bincount(bin_of, gap))[bin_of] * gap
-
-
-def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
-    """Return `(N,)` numbers whose mean is the squared calibration error without its bias, with the same variance.
-
-    The error is the mean over predictions of (accuracy - confidence)^2 in their bin, minus the bias due to finite bins
-    [Ku]. For a calibrated model it is 0 on average and may be negative. The arguments are those of `calibration_gaps`.
 
     Example:
         >>> confidence, correct = np.repeat([0.5, 0.9], 100), np.arange(200) % 2 == 0
@@ -70,19 +54,6 @@ def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray
     mean = np.bincount(bin_of, gap) / np.maximum(size, 1)
     chance = np.bincount(bin_of, np.square(gap - mean[bin_of])) / np.maximum(size * (size - 1), 1)
     return 2 * mean[bin_of] * gap - (mean**2 + chance)[bin_of]
-
-
-def calibrated_error(confidence: np.ndarray, bin_of: np.ndarray) -> float:
-    """Return the calibration error to expect from a calibrated model with these confidences, which is above 0.
-
-    It uses the normal approximation of the number of correct predictions in each bin.
-
-    Example:
-        >>> calibrated_error(np.full(100, 0.5), np.zeros(100, int))
-        0.0398...
-    """
-    variances = np.bincount(bin_of, confidence * (1 - confidence))
-    return float(np.sqrt(2 * variances.clip(0) / np.pi).sum() / len(confidence))
 
 
 def brier_scores(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -17,8 +17,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import (
     BINS,
     brier_scores,
-    calibrated_error,
-    calibration_gaps,
     log_losses,
     mass_bins,
     squared_gaps,
@@ -29,7 +27,7 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import Change, group_changes, mean_change
 
-HIGHER, LOWER, NOT_TESTED = "higher", "lower", "not tested"
+HIGHER, LOWER = "higher", "lower"
 MORE, LESS = "more overconfident", "less overconfident"
 
 
@@ -41,8 +39,6 @@ class Calibration(Result):
         measures: one row per measure; see `frame`.
         classes: one row per class; see `class_frame`.
         curves: one row per side and bin; see `curve_frame`.
-        calibrated: expected calibration errors before and after that calibrated models with these confidences would
-            have, because data are finite.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
@@ -50,7 +46,6 @@ class Calibration(Result):
     measures: pd.DataFrame
     classes: pd.DataFrame
     curves: pd.DataFrame
-    calibrated: tuple[float, float]
     alpha: float
     notes: tuple[str, ...]
 
@@ -58,14 +53,13 @@ class Calibration(Result):
         """Return one row per measure, means over the members: [G].
 
         Columns: `measure`; `before`, `after`; `change` with `change_low`, `change_high` over images and members;
-        `change_p`; `change_p_holm`, corrected for the number of measures; `verdict` (higher, lower, cannot tell, or not
-        tested).
+        `change_p`; `change_p_holm`, corrected for the number of measures; `verdict` (higher, lower, cannot tell).
 
         The measures are: confidence, the probability of the predicted class, also of right and of wrong predictions
         alone; overconfidence, confidence minus accuracy; margin, the probability of the first minus that of the second
-        class; expected calibration error, which is not tested because its bias on finite data shrinks as the error
-        grows; the squared error without that bias [Ku]; and, if the probabilities of all classes are stored, the
-        Brier score and the negative log-likelihood in nats.
+        class; the squared calibration error without its bias [Ku]; and, if the probabilities of all classes are stored,
+        the Brier score and the negative log-likelihood in nats. The change of the expected calibration error is not
+        among them: on finite data it is biased.
         """
         return self.measures.copy()
 
@@ -92,15 +86,12 @@ class Calibration(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the measures before and after with the changes, and counts of classes by verdict."""
-        before, after = self.calibrated
         return {
             **{
                 f"{row['measure'].replace(' ', '_')}_{column}": float(row[column])
                 for row in self.measures.to_dict("records")
                 for column in ("before", "after", "change_p_holm")
             },
-            "calibrated_error_before": before,
-            "calibrated_error_after": after,
             **verdict_counts(self.classes["verdict"], MORE, LESS),
         }
 
@@ -122,13 +113,12 @@ def calibration(
     """Compare the confidence of predictions before and after compression, and how well it matches accuracy: [G].
 
     Intervals are over images and members. The confidences of right and of wrong predictions and the squared calibration
-    error are not means over images; their intervals are those of their linear parts, at the observed bins. On finite
-    data the calibration error is above 0 even for a calibrated model: the notes say by how much.
+    error are not means over images; their intervals are those of their linear parts, at the observed bins.
 
     Args:
         baseline: the uncompressed model or population, with probabilities.
         compressed: the compressed one, on the same examples, with probabilities.
-        bins: number of bins of equal mass for the calibration error and the reliability diagram, 15 by default.
+        bins: number of bins of equal mass for the squared calibration error and the reliability diagram, 15 by default.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests, in (0, 1).
 
@@ -162,11 +152,6 @@ def calibration(
             f"No Brier score and no log-likelihood: only {ranks} of {baseline.num_classes} classes are stored; "
             f"a study with `top_k={baseline.num_classes}` stores all."
         )
-    calibrated = sides[0].calibrated_error(), sides[1].calibrated_error()
-    notes.append(
-        "On this number of images, perfectly calibrated models of the same confidences would show a calibration error "
-        f"of about {calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
-    )
     names = [
         name
         for name in _MEASURES
@@ -178,7 +163,6 @@ def calibration(
         curves=pd.concat(
             [_curve(sides[0], "before"), _curve(sides[1], "after")], ignore_index=True
         ),
-        calibrated=calibrated,
         alpha=alpha,
         notes=tuple(notes),
     )
@@ -233,14 +217,9 @@ class _Side:
         scale = share or np.nan
         return self.rows(lambda k: mean + chosen(k) * (self.confidence(k) - mean) / scale)
 
-    def calibrated_error(self) -> float:
-        """Return the mean calibration error to expect from calibrated members with these confidences."""
-        members = enumerate(self.bin_of)
-        return float(np.mean([calibrated_error(self.confidence(k), bins) for k, bins in members]))
-
-    def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Rows:
-        """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
-        return self.rows(lambda k: of(self.confidence(k), self.right(k), self.bin_of[k]))
+    def squared_gap(self, k: int) -> np.ndarray:
+        """Return `(N,)` numbers whose mean is the squared calibration error."""
+        return squared_gaps(self.confidence(k), self.right(k), self.bin_of[k])
 
     def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Rows:
         """Return a score of each prediction from the probabilities of all classes, `(K, N)`."""
@@ -254,7 +233,7 @@ class _Side:
         return self.rows(scores)
 
 
-MARGIN, ECE = "margin", "calibration error"
+MARGIN = "margin"
 
 _MEASURES: Mapping[str, Callable[[_Side], Rows]] = {
     "confidence": lambda side: side.rows(side.confidence),
@@ -262,8 +241,7 @@ _MEASURES: Mapping[str, Callable[[_Side], Rows]] = {
     "confidence where wrong": lambda side: side.among(lambda k: 1 - side.right(k)),
     "overconfidence": lambda side: side.rows(side.excess),
     MARGIN: lambda side: side.rows(side.margin),
-    ECE: lambda side: side.gaps(calibration_gaps),
-    "squared calibration error": lambda side: side.gaps(squared_gaps),
+    "squared calibration error": lambda side: side.rows(side.squared_gap),
     "Brier score": lambda side: side.score(brier_scores),
     "negative log-likelihood": lambda side: side.score(log_losses),
 }
@@ -288,7 +266,7 @@ def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[st
             clusters=comparison.clusters,
             continuous=True,
         )
-        if name == ECE or not np.isfinite(change.value).all():
+        if not np.isfinite(change.value).all():
             change = Change.without_error(change.value)
         (low,), (high,) = change.interval(1 - alpha, most=_LARGEST_CHANGES.get(name, 1))
         rows.append((name, *means, change.value[0], low, high, change.p()[0]))
@@ -298,9 +276,7 @@ def _measures(comparison: Comparison, sides: tuple[_Side, _Side], names: list[st
     )
     adjusted = adjust(frame["change_p"].to_numpy(), "holm")
     verdict = _verdict(frame["change"].to_numpy(), adjusted, alpha, HIGHER, LOWER)
-    return frame.assign(
-        change_p_holm=adjusted, verdict=np.where(frame["measure"] == ECE, NOT_TESTED, verdict)
-    )
+    return frame.assign(change_p_holm=adjusted, verdict=verdict)
 
 
 def _classes(comparison: Comparison, sides: tuple[_Side, _Side]) -> pd.DataFrame:
