@@ -87,6 +87,8 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
     """Draw the downloads of the file and of the evidence, which are made on a click, and the verdict to copy."""
     limits = verdict.limits
     name = study_audit.data.study.name
+    names = study_audit.data.study.names
+    named = {names[key]: one for key, one in verdict.verdicts.items()}
     files: dict[str, tuple[str, Callable[[], bytes]]] = {}
     if advice.path:
         files["Model file"] = (
@@ -97,7 +99,7 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
         "Report": (f"{name}.html", lambda: report_html(study_audit, limits).encode()),
         "PDF": (f"{name}.pdf", lambda: _report_pdf(study_audit, limits)),
         "Markdown": (f"{name}.md", lambda: study_markdown(study_audit, limits).encode()),
-        "Verdicts": ("gate.json", lambda: json_verdicts(verdict.verdicts)),
+        "Verdicts": ("gate.json", lambda: json_verdicts(named)),
     }
     for label, (file, content) in files.items():
         look: dict[str, Any] = {

@@ -286,7 +286,8 @@ class Place:
         if set(verdict.verdicts) != set(self.titles):  # one model against several has no verdict
             return
         code, out = self.run("gate", str(self.directory), *flags, "--json", "-")
-        judged = json.loads(out)["verdicts"]
+        keys = {name: key for key, name in self.study_audit.data.study.names.items()}
+        judged = {keys[name]: told for name, told in json.loads(out)["verdicts"].items()}
         for key, told in judged.items():  # each alone
             expected = verdict.outcomes[key].replace("passes alone", "pass")
             assert told["outcome"] == expected

@@ -106,8 +106,9 @@ def test_a_study_by_variant_equals_the_library(run, place):
     assert (code, errors) == (1, "")
     content = json.loads((place / "gate.json").read_text())
     assert content["format"] == 1
-    assert list(content["verdicts"]) == ["magnitude-0.9", "int8"]
     store = open_store(place / "study")
+    names = store.study.names
+    assert list(content["verdicts"]) == ["magnitude 90 %", "fixed-point int8"]
     for key, sizes in (("magnitude-0.9", (10_000, 5000)), ("int8", (10_000, 3333))):
         expected = gate(
             store.predictions("dense"),
@@ -116,12 +117,14 @@ def test_a_study_by_variant_equals_the_library(run, place):
             sizes=sizes,
             paired=key == "int8",  # made from the dense members, not trained
         )
-        assert content["verdicts"][key] == json.loads(json.dumps(expected.summary()))
+        assert content["verdicts"][names[key]] == json.loads(json.dumps(expected.summary()))
     suites = ET.parse(place / "gate.xml").getroot()
-    assert [suite.get("name") for suite in suites] == ["magnitude-0.9", "int8"]
+    assert [suite.get("name") for suite in suites] == ["magnitude 90 %", "fixed-point int8"]
     assert suites[0].get("tests") == "3"
-    _, text, _ = run("study", *limits, "--variant", "int8")
-    assert "magnitude" not in text
+    texts = [run("study", *limits, "--variant", name)[1] for name in ("int8", names["int8"])]
+    assert texts[0] == texts[1]
+    assert "fixed-point int8: " in texts[0]
+    assert "magnitude" not in texts[0]
 
 
 def test_the_worst_corruption_of_a_study(run, place):
@@ -129,7 +132,7 @@ def test_the_worst_corruption_of_a_study(run, place):
     limits = ("--max-corruption-drop", 50, "--json", "corrupted.json")
     code, text, _ = run("corrupted", *limits)
     assert code == 2
-    missing = [f"int8, member {member} in fog 1 (missing)" for member in range(4)]
+    missing = [f"fixed-point int8, member {member} in fog 1 (missing)" for member in range(4)]
     assert f"4 results of the study are missing: {'; '.join(missing)}." in " ".join(text.split())
     checks = {
         key: {check["check"]: check for check in verdict["checks"]}
@@ -144,12 +147,12 @@ def test_the_worst_corruption_of_a_study(run, place):
         for condition in store.study.conditions
     }
     worst = max(losses, key=losses.get)
-    check = checks["magnitude-0.9"]["corruption_drop_pp"]
+    check = checks["magnitude 90 %"]["corruption_drop_pp"]
     assert (check["outcome"], check["value"]) == ("pass", pytest.approx(losses[worst]))
     assert f"In {worst.replace('_', ' ')} accuracy is " in check["sentence"]
     audited = StudyAudit.read(store).verdict(Limits(corruption_drop_pp=50)).verdicts["int8"]
     assert [*audited.frame()["sentence"]] == [
-        check["sentence"] for check in checks["int8"].values()
+        check["sentence"] for check in checks["fixed-point int8"].values()
     ]
     evaluate(store, store.study.conditions[0], "int8", range(4))
     code, text, _ = run("corrupted", *limits[:2])
@@ -370,9 +373,13 @@ def test_a_lost_member_is_no_way_to_pass(run, place, refused):
     assert run("study", *limit)[0] == 0
     code, text, _ = run("damaged", *limit, "--json", "verdict.json", "--junit", "verdict.xml")
     assert code == 2
-    assert "1 result of the study is missing: int8, member 1 (damaged)" in " ".join(text.split())
+    assert "1 result of the study is missing: fixed-point int8, member 1 (damaged)" in " ".join(
+        text.split()
+    )
     assert "4 and 3 members" in text
-    checks = json.loads((place / "verdict.json").read_text())["verdicts"]["int8"]["checks"]
+    checks = json.loads((place / "verdict.json").read_text())["verdicts"]["fixed-point int8"][
+        "checks"
+    ]
     assert {check["check"]: check["outcome"] for check in checks}[
         "missing_members"
     ] == "cannot judge"

@@ -67,8 +67,8 @@ def test_members_are_added_until_all_variants_are_decided(tmp_path, capsys):
     told = capsys.readouterr().out.splitlines()
     assert run.populations == [3, 5, 8]
     assert store.study.population == 8
-    assert told[0] == "look 1 of 4, 3 members: cannot judge yet magnitude-0.5, magnitude-0.9"
-    assert told[2] == "look 3 of 4, 8 members: pass magnitude-0.5; fail magnitude-0.9"
+    assert told[0] == "look 1 of 4, 3 members: cannot judge yet magnitude 50 %, magnitude 90 %"
+    assert told[2] == "look 3 of 4, 8 members: pass magnitude 50 %; fail magnitude 90 %"
     assert told[3:] == ["8 members of each variant were made, of at most 12"]
     # A second run comes to the same end without another member.
     again = Runs(tmp_path / "s")
@@ -82,7 +82,9 @@ def test_only_the_variants_asked_for_are_decided(tmp_path, capsys):
     run_until_decided(STUDY, run.directory, run, LIMITS, [HARSH.key])
     assert run.populations == [3, 5]
     assert MILD.key not in capsys.readouterr().out
-    expected = "variant: got 'nope', expected 'magnitude-0.5' or 'magnitude-0.9'"
+    expected = (
+        r"variant: got 'nope', expected a compressed variant \(magnitude 50 %, magnitude 90 %\)"
+    )
     assert_refused(expected, run_until_decided, STUDY, run.directory, run, LIMITS, ["nope"])
 
 
@@ -91,7 +93,7 @@ def test_the_population_is_the_most(tmp_path, capsys):
     run_until_decided(STUDY, run.directory, run, LIMITS, None)
     told = capsys.readouterr().out.splitlines()
     assert run.populations == [3, 5, 8, 12]
-    assert told[-2] == "look 4 of 4, 12 members: cannot judge magnitude-0.5, magnitude-0.9"
+    assert told[-2] == "look 4 of 4, 12 members: cannot judge magnitude 50 %, magnitude 90 %"
 
 
 def test_a_member_that_fails_ends_it(tmp_path, capsys):

@@ -182,7 +182,8 @@ def _next_command(
     """
     data = study_audit.data
     directory = shlex.quote(str(data.store.directory))
-    command = f"tfaudit gate {directory} --variant {shlex.quote(key)}"
+    name = shlex.quote(data.study.names[key])
+    command = f"tfaudit gate {directory} --variant {name}"
     further = [f"--alpha {data.alpha:g}"] if data.alpha != 0.05 else []
     binding = verdict.gravest
     most_images = study_audit.measurements(key).classes.examples.max()
@@ -192,9 +193,9 @@ def _next_command(
         further.append(f"--allow-missing {binding.value:.0f}")
     elif verdict.outcome == FAIL:
         if model is not None and data.study.training is not None and searched.as_dict():
-            name = shlex.quote(str(data.study.dataset))
-            command = f"tfaudit compress {shlex.quote(str(model))} --data {name}"
+            dataset = shlex.quote(str(data.study.dataset))
+            command = f"tfaudit compress {shlex.quote(str(model))} --data {dataset}"
             limits = searched
     elif not ship and binding.name in PLANNED and most_images > 1:
-        command = f"tfaudit plan {directory} --variant {shlex.quote(key)}"
+        command = f"tfaudit plan {directory} --variant {name}"
     return " ".join([command, *limits.as_flags(), *further])

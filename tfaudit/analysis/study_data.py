@@ -328,7 +328,7 @@ class StudyData:
         """
         conditions = self.study.conditions if corrupted and self.split == "test" else ()
         where = {self.split: "", **{c.split: f" in {c.title}" for c in conditions}}
-        gaps = self.gaps(*where)
+        gaps, names = self.gaps(*where), self.study.names
         untested = [
             f"all members in {condition.title}"
             for condition in conditions
@@ -337,7 +337,7 @@ class StudyData:
         return {
             key: (
                 *(
-                    f"{gap.variant}, member {gap.member}{where[gap.split]} ({gap.reason})"
+                    f"{names.get(gap.variant, gap.variant)}, member {gap.member}{where[gap.split]} ({gap.reason})"
                     for gap in gaps
                     if gap.variant in (BASELINE, key)
                 ),

@@ -38,9 +38,9 @@ def recipes(incomplete: str) -> list[str]:
 
 
 def variants(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the compressed variants, which have members, of the study that the argument `directory` names."""
+    """Return the keys of the compressed variants of the study that `directory` names; they need no quotes."""
     # An option without its value ends parsing; what came before it is then left over.
     words = [ctx.params.get("directory"), *ctx.args]
     members = (path for word in words if word for path in Path(word).glob("members/*/"))
-    names = sorted(path.name for path in members if path.name != "dense")
-    return [text for text in names if text.startswith(incomplete)]
+    keys = sorted(path.name for path in members if path.name != "dense")
+    return [text for text in keys if text.startswith(incomplete)]

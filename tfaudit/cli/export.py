@@ -31,7 +31,9 @@ def export(
     ],
     variant: Annotated[
         list[str] | None,
-        option("Key of a compressed variant, repeatable; all by default.", complete=variants),
+        option(
+            "Compressed variant, by its name or key, repeatable; all by default.", complete=variants
+        ),
     ] = None,
     data: Annotated[
         str | None, option("Labelled images of a model, as for `tfaudit compress`.")
@@ -53,7 +55,8 @@ def export(
 
         study_audit = StudyAudit.open(directory, permutations=0)
         with err.status("Reading"):
-            files = EXPORTS[form].content(study_audit, variant or ())
+            keys = [study_audit.data.study.key_of(name) for name in variant or ()]
+            files = EXPORTS[form].content(study_audit, keys)
     else:
         from tfaudit.cli.compress import read_examples
         from tfaudit.cli.model_predictions import ModelFile

@@ -46,7 +46,8 @@ def gate(
     variant: Annotated[
         list[str] | None,
         option(
-            "Variant of the study to judge, repeatable; by default all, or what `tfaudit compress` chose.",
+            "Variant of the study to judge, by its name or key, repeatable; by default all, or what `tfaudit "
+            "compress` chose.",
             panel=SOURCE,
             complete=variants,
         ),
@@ -157,7 +158,9 @@ def gate(
         candidates = from_models(baseline, compressed, str(data), images, slices=slices)
     _check_sizes(limits, candidates.values())
     verdicts = {
-        name: pair.judged(limits, allow_missing=allow_missing, alpha=alpha, looks=looks, look=look)
+        pair.name or name: pair.judged(
+            limits, allow_missing=allow_missing, alpha=alpha, looks=looks, look=look
+        )
         for name, pair in candidates.items()
     }
     raise typer.Exit(_report(verdicts, files))

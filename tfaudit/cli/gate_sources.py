@@ -38,6 +38,7 @@ class GatedModel:
         corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
         slices: slices of these predictions; None if they were not searched.
         examples_are: word for the examples, such as "rows".
+        name: name of the variant in a study, for readers; empty for files.
     """
 
     baseline: Predictions
@@ -52,6 +53,7 @@ class GatedModel:
     corrupted: Corrupted | None = None
     slices: Slices | None = None
     examples_are: str = "images"
+    name: str = ""
 
     def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
         """Return the verdict; `looks` are `alpha`, `looks` and `look`, as in `tfaudit.gate`."""
@@ -113,6 +115,7 @@ def from_study(
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
             slices=study_slices(data, key) if slices and data.has_features else None,
             examples_are=data.examples_are,
+            name=store.study.names[key],
         )
         for key in keys
     }
@@ -130,10 +133,11 @@ def _compressed_variants(store: Store, variants: Sequence[str] | None, split: st
         got = f"{directory} without a complete dense member"
         raise InputError("directory", got, "a baseline to compare with")
     compressed = [key for key in store.variants if key != "dense"]
-    keys = variants or compressed
-    expected = f"a compressed variant in {directory} ({', '.join(compressed) or 'none'})"
+    names = ", ".join(store.study.names[key] for key in compressed) or "none"
+    expected = f"a compressed variant in {directory} ({names})"
     if not compressed:
         raise InputError("variant", "none", expected)
+    keys = [store.study.key_of(name) for name in variants or compressed]
     for key in keys:
         require(key in compressed, "variant", key, expected)
     return keys

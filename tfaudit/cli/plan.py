@@ -31,7 +31,8 @@ def plan(
         typer.Argument(help="Directory of a pilot study, such as two members and few images."),
     ] = None,
     variant: Annotated[
-        str | None, option("Compressed variant of the pilot; by default its first.")
+        str | None,
+        option("Compressed variant of the pilot, by its name or key; by default its first."),
     ] = None,
     gate: GateFile = None,
     limit_flags: LimitFlags,
@@ -115,7 +116,7 @@ def plan(
         require(
             bool(data.compressed_keys), "pilot", str(pilot), "a study with a compressed variant"
         )
-        key = variant or data.compressed_keys[0]
+        key = data.study.key_of(variant) if variant else data.compressed_keys[0]
         measured = study_audit.measurements(key)
         spread = pilot_spread(measured, class_name)
         source = Comparison(data.baseline, data.populations[key], alpha=alpha)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, OUTCOMES
 from tfaudit.cli.console import out
-from tfaudit.errors import require, require_one_of
+from tfaudit.errors import require
 from tfaudit.stats.multiplicity import sizes_of_looks
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run_until_decided(
         directory: directory of the study, in which members may exist already.
         run: function that runs a study and returns its store.
         limits: limits of the gate.
-        variants: keys of the variants to decide; all by default.
+        variants: names or keys of the variants to decide; all by default.
         alpha: level of all looks together.
     """
     from tfaudit.cli.gate_sources import from_study
@@ -45,10 +45,8 @@ def run_until_decided(
 
     drop = limits.slice_drop_pp
     require(drop is None, "slice_drop_pp", drop, "None: a run stores no features")
-    compressed = [variant.key for variant in study.variants]
-    for key in variants or ():
-        require_one_of("variant", key, compressed)
-    outcomes = dict.fromkeys(variants or compressed, CANNOT_JUDGE)
+    keys = [study.key_of(name) for name in variants or study.keys[1:]]
+    outcomes = dict.fromkeys(keys, CANNOT_JUDGE)
     looks = sizes_of_looks(study.population)
     started = (directory / "study.json").exists()
     made = open_store(directory).study.population if started else 0
@@ -66,7 +64,8 @@ def run_until_decided(
         )
         for key, pair in pairs.items():
             outcomes[key] = pair.judged(limits, alpha=alpha, looks=len(looks), look=look).outcome
-        out.tell(_in_words(look, len(looks), members, outcomes))
+        named = {study.names[key]: outcome for key, outcome in outcomes.items()}
+        out.tell(_in_words(look, len(looks), members, named))
         if CANNOT_JUDGE not in outcomes.values():
             break
     trained = store.study.population
@@ -77,8 +76,8 @@ def run_until_decided(
 def _in_words(look: int, looks: int, members: int, outcomes: dict[str, str]) -> str:
     """Return the outcomes so far in one line.
 
-    >>> _in_words(2, 5, 5, {"int8": "pass", "magnitude-0.9": "cannot judge"})
-    'look 2 of 5, 5 members: pass int8; cannot judge yet magnitude-0.9'
+    >>> _in_words(2, 5, 5, {"int8": "pass", "magnitude 90 %": "cannot judge"})
+    'look 2 of 5, 5 members: pass int8; cannot judge yet magnitude 90 %'
     """
     parts = []
     for outcome in reversed(OUTCOMES):

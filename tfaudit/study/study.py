@@ -8,6 +8,7 @@ import json
 import math
 import textwrap
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -344,6 +345,30 @@ class Study:
             else variant.title
             for variant in self.all_variants
         }
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Name of every variant for readers and commands, by key: its title, or its key if others share the title."""
+        counts = Counter(self.titles.values())
+        return {key: title if counts[title] == 1 else key for key, title in self.titles.items()}
+
+    def key_of(self, name: str) -> str:
+        """Return the key of a compressed variant by its key or its name.
+
+        Raises:
+            InputError: there is no such variant.
+
+        Example:
+            >>> study = Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1),
+            ...               variants=(Pruned(0.5), Pruned(0.9)))
+            >>> study.key_of("magnitude 50 %"), study.key_of("magnitude-0.9")
+            ('magnitude-0.5', 'magnitude-0.9')
+        """
+        compressed = self.keys[1:]
+        names = {self.names[key]: key for key in compressed} | {key: key for key in compressed}
+        expected = ", ".join(self.names[key] for key in compressed) or "none"
+        require(name in names, "variant", name, f"a compressed variant ({expected})")
+        return names[name]
 
     @property
     def shared_settings(self) -> str:
