@@ -18,6 +18,7 @@ import pandas as pd
 from benchmarks.first_screens import HURT, printed
 from tests.builders.exact_tails import any_fails, fails
 from tests.builders.factor_tables import false_alarms, without_effects
+from tests.builders.few_clusters import cluster_errors
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.long_tails import TAILS, tail_errors
 from tests.builders.rare_classes import RareClass
@@ -495,6 +496,15 @@ def tails(seeds: range) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def few_clusters(seeds: range) -> pd.DataFrame:
+    """Return how often a limit on accuracy errs with few clusters of unequal sizes, of which some lose much."""
+    rows = []
+    for clusters, members in itertools.product((15, 30, 50, 100), (1, 3)):
+        found = pd.DataFrame([cluster_errors(clusters, members, seed) for seed in seeds])
+        rows.append({"clusters": f"{clusters}", "K": f"{members}", **100 * found.mean()})
+    return pd.DataFrame(rows)
+
+
 GATES = {10: (200, 1.0), 100: (50, 0.3), 1000: (50, 0.1)}
 """By number of classes: images of each class, and the share of the studies that is simulated."""
 
@@ -570,6 +580,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "rare": rare,
     "price": price,
     "tails": tails,
+    "few_clusters": few_clusters,
     "gate": gate,
 }
 

@@ -621,3 +621,21 @@ def test_a_class_too_small_for_any_number_of_members_is_noted(images, noted):
     verdict = gate(population, population, Limits(worst_class_drop_pp=5))
     assert any("1 class has fewer than 54 examples" in note for note in verdict.notes) == noted
     assert (verdict.outcome == "cannot judge") == (images < 55)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "outcome"), [(15, "cannot judge"), (19, "cannot judge"), (20, "pass")]
+)
+def test_nothing_passes_with_few_clusters_of_images(clusters, outcome):
+    """One cluster of 15 may lose all its images, and not be among them: at 1.1 times the limit 13 % passed."""
+    labels = np.repeat([0, 1], 1000)
+    population = Predictions.from_top1(labels, [labels], clusters=np.arange(2000) % clusters)
+    verdict = gate(
+        population, population, Limits(overall_drop_pp=30, worst_class_drop_pp=30, flips=0.9)
+    )
+    assert {check.outcome for check in verdict.checks} == {outcome}
+    few = [note for note in verdict.notes if "with fewer than 20, nothing passes" in note]
+    assert bool(few) == (outcome != "pass")
+    assert all(
+        "a pass needs 20 clusters" in check.sentence.lower() for check in verdict.checks if few
+    )

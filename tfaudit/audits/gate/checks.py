@@ -9,7 +9,7 @@ import pandas as pd
 
 from tfaudit.audits.doubts import ACCURACY, Doubt
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
-from tfaudit.audits.gate.measurements import Estimate, Losses, Measurements
+from tfaudit.audits.gate.measurements import LEAST_CLUSTERS, Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
@@ -260,6 +260,8 @@ class Checks:
         elif outcome == CANNOT_JUDGE:
             of_class = f" of {in_words}" if short else ""
             remedy = self._remedy(design, int(losses.examples[row]), of_class=of_class)
+            if high < limit:
+                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of images or more"
             if low > limit:  # by its own interval alone
                 others = len(losses.names) - 1
                 one = "this class" if short else f"this {name.partition('_')[0]}"
@@ -319,6 +321,9 @@ class Checks:
         changed = f"{100 * share.value:.2f} % of the predictions {verb} ({interval})"
         sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}".strip()
         check = _check(name, limit, share, _outcome(share, limit), sentence)
+        if check.outcome == PASS and self.measurements.overall.few_clusters[0]:
+            needs = f"A pass needs {LEAST_CLUSTERS} clusters of images or more."
+            return dataclasses.replace(check, outcome=CANNOT_JUDGE, sentence=f"{sentence} {needs}")
         if check.outcome != CANNOT_JUDGE:
             return check
         design = self.measurements.decides_rate(share, limit)
@@ -385,7 +390,9 @@ def _moves(loss: float, low: float, high: float) -> str:
 def _outcomes(losses: Losses, limit: float) -> np.ndarray:
     """Return the `(C,)` outcomes: pass if the interval is below the limit, fail if that for all classes is above."""
     return np.where(
-        losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE)
+        losses.sure_low > limit,
+        FAIL,
+        np.where((losses.high < limit) & ~losses.few_clusters, PASS, CANNOT_JUDGE),
     )
 
 

@@ -222,6 +222,7 @@ def gate(
 
     - Single models: Tango's interval, over images; the interval that holds for all classes at once comes from exact
       intervals of both shares [ZD]. Over clusters if the images form clusters, as in populations [Mi].
+      If these are worth fewer than 20 of equal size, nothing passes.
     - Populations (two members or more each): intervals over images and members [C]; those of ten classes or more have
       moderated variances between members (`Change.moderated`).
     - Share of classes beyond a loss: the interval of the share holds every share that a mixture of classes with any

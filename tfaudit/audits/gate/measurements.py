@@ -52,6 +52,9 @@ Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel
 """Predictions of a baseline and of a compressed model by corruption and severity."""
 
 
+LEAST_CLUSTERS = 20
+"""Effective number of clusters of images below which nothing passes: the largest cluster may be missing."""
+
 ANGLES = (45, 75)
 """Degrees between 0, where losses vary by class alone, and 90, where they all shift together."""
 
@@ -74,6 +77,7 @@ class Losses:
             and divided by `per_image`.
         per_image: by how much the variance of a population's losses exceeds that of one model with these changes, in
             all classes of like size together; 1 for single models.
+        few_clusters: whether the images form fewer than `LEAST_CLUSTERS` clusters, so that no loss can pass.
         moderated: whether the variance between members borrows strength from other classes; see `Change.moderated`.
         change: change of accuracy or recall of a population, with its variance; None for single models.
     """
@@ -94,6 +98,7 @@ class Losses:
     lost: np.ndarray
     won: np.ndarray
     per_image: np.ndarray
+    few_clusters: np.ndarray
     moderated: bool = False
     change: Change | None = None
 
@@ -396,7 +401,8 @@ class Measurements:
     def unknown_classes(self, limit: float) -> np.ndarray:
         """Return which classes have too few images, or clusters, to show a loss beyond a limit, `(C,)` booleans."""
         losses = self.classes
-        return ~can_show(np.nan_to_num(np.fmin(losses.units, losses.examples)), limit / 100)
+        units = np.nan_to_num(np.fmin(losses.units, losses.examples))
+        return ~can_show(units, limit / 100) | losses.few_clusters
 
     def _common_shift(self) -> np.ndarray:
         """Return by how much members can shift the losses of all classes together, `(C,)` shares; 0 for single models.
@@ -530,6 +536,7 @@ def measure(
         notes=(
             *ties.sentences(),
             *comparison.notes,
+            *_few_clusters_notes(overall),
             *empty_class_notes(baseline.class_names, classes.examples),
             *(small_class_notes(classes.examples, alpha) if comparison.exact else ()),
         ),
@@ -538,6 +545,16 @@ def measure(
         if variants > 1
         else None,
     )
+
+
+def _few_clusters_notes(overall: Losses) -> list[str]:
+    """Return a note on too few clusters of images for a pass, or no notes."""
+    if not overall.few_clusters[0]:
+        return []
+    return [
+        f"The clusters are worth {overall.units[0]:.0f} of equal size; "
+        f"with fewer than {LEAST_CLUSTERS}, nothing passes."
+    ]
 
 
 def _losses_of(
@@ -580,6 +597,7 @@ def _pair_losses(
         lost=lost,
         won=won,
         per_image=np.ones(len(names)),
+        few_clusters=np.zeros(len(names), bool),
     )
 
 
@@ -609,6 +627,8 @@ def _population_losses(
         lost=lost / per_image,
         won=won / per_image,
         per_image=per_image,
+        few_clusters=(comparison.clusters is not None)
+        & (changes.absolute.df_images + 1 < LEAST_CLUSTERS),
         moderated=change is not changes.absolute,
         change=change,
     )
