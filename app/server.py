@@ -7,6 +7,7 @@ viewer may be asked for.
 import contextlib
 import gc
 import json
+import logging
 import os
 import sys
 import webbrowser
@@ -51,6 +52,8 @@ def serve(settings: dict[str, Any], password: str) -> None:
     # came with a study decides nothing.
     os.chdir(HERE)
     collect_seldom()
+    log = logging.getLogger("streamlit.runtime.caching.cache_data_api")
+    log.addFilter(lambda record: "No runtime found" not in record.msg)  # none runs yet
     import streamlit as st
     from starlette.middleware import Middleware
     from streamlit import config, net_util

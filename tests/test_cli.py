@@ -111,11 +111,18 @@ def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "nope"), "recipe: got 'nope', expected alexnet_operating_points, "),
+        (
+            ("run", "nope"),
+            "recipe: got 'nope', expected a recipe of `tfaudit list`, or the path of",
+        ),
+        (
+            ("run", "fashion_lenet"),
+            "got 'fashion_lenet', expected a recipe of `tfaudit list` (perhaps ",
+        ),
         (("run", "nope.py"), "recipe: got nope.py, which does not exist, expected a Python file"),
         (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
         (("run", "digits", "--out", "taken"), "--out: got taken, which cannot be written"),
-        (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected alexnet"),
+        (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected a recipe"),
         (("report", "."), "holds no study"),
         (("view", "."), "holds no study"),
         (("prepare", "kmnist", "--from", "nowhere"), "nowhere"),

@@ -128,6 +128,7 @@ def plan(
     planned = plan_gate(source, limits, members=shown, images=sizes, alpha=alpha)
     count = len(planned.model.recalls)
     kind = "paired" if spread.paired else "independent"
+    out.print(f"{_enough_in_words(planned)}\n")
     out.print(
         f"Studies in which the gate passes a model that loses nothing, %: {planned.limits.in_words()}; "
         f"{count} classes, {kind} members, {origin}.\n"
@@ -144,6 +145,16 @@ def plan(
         out.print(f"\nHalf-width of the {level} of the change of {of}, points.\n")
         widths = plan_study(spread, half_width, members=shown, images=sizes, alpha=alpha)
         out.print(_width_table(widths))
+
+
+def _enough_in_words(planned: GatePlan) -> str:
+    """Return the smallest design that is enough, in one sentence."""
+    passes = "4 of 5 models that lose nothing pass the gate"
+    for members, images in zip(planned.members, planned.enough, strict=True):
+        if images:
+            sides = "one model against one" if members == 1 else f"{members:,} members on each side"
+            return f"With {sides} and {images:,} images of each class, {passes}."
+    return f"No number of images is enough with up to {max(planned.members):,} members: fewer than {passes}."
 
 
 def _gate_table(planned: GatePlan) -> Table:

@@ -1,6 +1,7 @@
 """`tfaudit list`: list the recipes; also finds recipes by name."""
 
 import ast
+import difflib
 import importlib
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from tfaudit.cli.completion import recipe_folder, recipe_names
 from tfaudit.cli.console import app, out
-from tfaudit.errors import InputError, require_one_of
+from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import import_file
 from tfaudit.study.study import Study
@@ -38,7 +39,9 @@ def require_recipe(recipe: str) -> None:
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
     elif recipe not in recipe_names():
-        expected = f"{', '.join(recipe_names())}, or the path of a Python file"
+        close = difflib.get_close_matches(recipe, recipe_names(), cutoff=0.4)
+        near = f" (perhaps {listed(close)})" if close else ""
+        expected = f"a recipe of `tfaudit list`{near}, or the path of a Python file"
         raise InputError("recipe", repr(recipe), expected)
 
 
