@@ -141,15 +141,40 @@ def test_files_of_studies_run(names):
     assert names["study"].name in {"loop", "undecayed"}
 
 
-def test_the_loop_of_the_documentation_trains(tmp_path):
-    (tmp_path / "loop.py").write_text(blocks("own_study")[1])
-    fit = import_file("training", tmp_path / "loop.py").fit
+def training_of(folder, block):
+    """The training function of a page, a model and its data."""
+    (folder / "training.py").write_text(blocks("own_study")[block])
+    fit = import_file("training", folder / "training.py").fit
     digits = tfaudit.load_dataset("digits", "train")
     train = SimpleNamespace(x=digits.images, y=digits.labels)
     layers = [keras.layers.Rescaling(1 / 255), keras.layers.Flatten(), keras.layers.Dense(10)]
-    model = keras.Sequential([keras.Input((8, 8, 1)), *layers])
+    return fit, keras.Sequential([keras.Input((8, 8, 1)), *layers]), train
+
+
+def test_the_loop_of_the_documentation_trains(tmp_path):
+    fit, model, train = training_of(tmp_path, 2)
     losses = fit(model, train, seed=0, callbacks=[])["loss"]
     assert losses.iloc[-1] < losses.iloc[0] / 1.2
+
+
+def test_the_backups_of_the_documentation_go_on_after_the_last_epoch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit, model, train = training_of(tmp_path, 1)
+    masks = tfaudit.prune(model, 0.5)
+
+    def cut(epoch, logs):
+        if epoch == 1:
+            raise KeyboardInterrupt
+
+    callbacks = [tfaudit.HoldMasks(masks), keras.callbacks.LambdaCallback(on_epoch_begin=cut)]
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, train, seed=3, callbacks=callbacks)
+    trained = model.get_weights()
+    model.set_weights([0 * weight for weight in trained])
+    history = fit(model, train, seed=3, callbacks=callbacks[:1])
+    assert len(history.epoch) == 2
+    assert tfaudit.sparsity(model)["sparsity"].iloc[0] == pytest.approx(0.5, abs=0.01)
+    assert not any((tmp_path / "backups").iterdir())
 
 
 def test_commands_of_the_documentation_are_understood():

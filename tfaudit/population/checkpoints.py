@@ -21,7 +21,6 @@ import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import keras
@@ -104,12 +103,10 @@ class CheckpointFile:
                 )
             return Checkpoint(facts["step"], facts["rows"], arrays)
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
-            warnings.warn(Notice(self.unused(one_line(problem))), stacklevel=2)
+            reason = one_line(problem)
+            text = f"checkpoint: {self.path} is not used ({reason}); training begins again"
+            warnings.warn(Notice(text), stacklevel=2)
             return None
-
-    def unused(self, reason: str) -> str:
-        """Return the text of a warning."""
-        return f"checkpoint: {self.path} is not used ({reason}); training begins again"
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint in place of the last one; a full disk leaves the last one, with a warning."""
@@ -139,7 +136,7 @@ class Checkpoints(keras.callbacks.Callback):
     """Callback that saves checkpoints of a fit, and continues one from its last checkpoint; the last of its callbacks.
 
     A callback with a state of its own has two methods: `training_state()` returns arrays by name, and
-    `restore_training(arrays)` takes them back. The state of some of Keras' callbacks is known. A callback that acts on
+    `restore_training(arrays)` takes them back. That of Keras' `EarlyStopping` is known. A callback that acts on
     forked trainings may have a third method, `begin_late(step)`, which sets the state after that many steps without it.
 
     Args:
@@ -265,21 +262,8 @@ class Checkpoints(keras.callbacks.Callback):
         return Checkpoint(self._done, numeric(self.rows), variable_arrays(self.model))
 
 
-KERAS_STATES: Mapping[type, tuple[str, ...]] = MappingProxyType(
-    {
-        keras.callbacks.EarlyStopping: (
-            "best",
-            "best_epoch",
-            "best_weights",
-            "stopped_epoch",
-            "wait",
-        ),
-        keras.callbacks.ReduceLROnPlateau: ("best", "cooldown_counter", "wait"),
-        keras.callbacks.LearningRateScheduler: (),
-        keras.callbacks.TerminateOnNaN: (),
-    }
-)
-"""Attributes of Keras' callbacks, None, numbers or lists of arrays, on which later steps depend."""
+_EARLY_STOPPING = ("best", "best_epoch", "best_weights", "stopped_epoch", "wait")
+"""Attributes of `EarlyStopping`, None, numbers or lists of arrays, on which later steps depend."""
 
 
 def variable_arrays(model: keras.Model) -> dict[str, np.ndarray]:
@@ -293,16 +277,17 @@ def restore_variables(model: keras.Model, arrays: Mapping[str, np.ndarray]) -> N
         variable.assign(arrays[name])
 
 
-def has_state(callback: keras.callbacks.Callback) -> bool:
-    """Return whether the state of a callback is known; others have none, or cannot be continued."""
-    return hasattr(callback, "training_state") or type(callback) in KERAS_STATES
+def _has_state(callback: keras.callbacks.Callback) -> bool:
+    return hasattr(callback, "training_state") or isinstance(
+        callback, keras.callbacks.EarlyStopping
+    )
 
 
 def callback_arrays(callbacks: Sequence[keras.callbacks.Callback]) -> dict[str, np.ndarray]:
     """Return the known states of callbacks by name."""
     return {
         f"callbacks/{number}/{name}": np.asarray(values)
-        for number, callback in enumerate(filter(has_state, callbacks))
+        for number, callback in enumerate(filter(_has_state, callbacks))
         for name, values in _state_of(callback).items()
     }
 
@@ -311,7 +296,7 @@ def restore_callbacks(
     callbacks: Sequence[keras.callbacks.Callback], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Give callbacks the states of `callback_arrays`."""
-    for number, callback in enumerate(filter(has_state, callbacks)):
+    for number, callback in enumerate(filter(_has_state, callbacks)):
         prefix = f"callbacks/{number}/"
         state = {
             name.removeprefix(prefix): values
@@ -321,7 +306,7 @@ def restore_callbacks(
         if hasattr(callback, "restore_training"):
             callback.restore_training(state)
             continue
-        for name in KERAS_STATES[type(callback)]:
+        for name in _EARLY_STOPPING:
             parts = [values for key, values in state.items() if key.startswith(f"{name}/")]
             setattr(callback, name, state[name].item() if name in state else parts or None)
 
@@ -330,7 +315,7 @@ def _state_of(callback: Any) -> dict[str, Any]:
     if hasattr(callback, "training_state"):
         return dict(callback.training_state())
     state: dict[str, Any] = {}
-    for name in KERAS_STATES[type(callback)]:
+    for name in _EARLY_STOPPING:
         value = getattr(callback, name)
         if isinstance(value, list):
             state |= {f"{name}/{number}": part for number, part in enumerate(value)}

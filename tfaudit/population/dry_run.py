@@ -89,11 +89,8 @@ def dry_run(
     rows |= _time(study, plans, lacking, train if here else None, at_once, prices)
     trainings = [plan for plan in plans.values() if isinstance(plan, Training)]
     if len(trainings) < len(plans):
-        lost = (
-            "what it trained since its last checkpoint, or all if its function cannot be continued"
-        )
         unknown = {"memory, disk": "unknown, since a function trains the members"}
-        return rows | unknown | {"a failure": f"costs one member at most {lost}"}
+        return rows | unknown | {"a failure": "costs one member its training"}
     model = _Model.of(study, trainings[0], train)
     rows["memory"] = _memory(model, trainings, options, at_once)
     rows["disk"] = _disk(study, directory, lacking, model, test if here else None, at_once)

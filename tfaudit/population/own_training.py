@@ -1,6 +1,5 @@
 """Training by a user's function."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +14,12 @@ from tfaudit.compress.second_train_function import OWN_LOOP
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import full_batches, training_batches
-from tfaudit.errors import InputError, Notice
+from tfaudit.errors import InputError
 from tfaudit.models.member_model import build_member, check_outputs, check_seeds
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile
-from tfaudit.population.own_checkpoints import OtherStepsError, OwnCheckpoints
 from tfaudit.population.training import StopAt, TrainerInOneModel, copy_variables, make_optimizer
 from tfaudit.runtime.user_functions import check_call, import_reference
-from tfaudit.study.study import Study, Training
+from tfaudit.study.study import Study
 
 GRADIENT_BATCH = 32  # examples per batch of pruning scores that use gradients
 SHORTFALL = 0.01  # tolerated lack of zeros, as a share of the weights
@@ -59,12 +57,7 @@ class OwnTraining(TrainerInOneModel):
         study: study that sets the model.
         reference: reference of the function.
         data: the training set, in memory.
-
-    Attributes:
-        checkpoint_every: seconds between two checkpoints.
     """
-
-    checkpoint_every: float = Training.checkpoint_every or 0.0
 
     def __init__(self, study: Study, reference: str, data: Dataset) -> None:
         super().__init__(study, data)
@@ -99,7 +92,8 @@ class OwnTraining(TrainerInOneModel):
     ) -> pd.DataFrame:
         """Train a model in place and return the history, as `Trainer.train` does.
 
-        `split_seed` is not used: the function itself splits off its validation examples. Nor is `fork`.
+        `split_seed` is not used: the function itself splits off its validation examples. Nor are `checkpoint` and
+        `fork`: only the function can go on where it was interrupted.
 
         Raises:
             InputError: the function ignores the callbacks, does not stop at `until`, changes pruned weights, ends with
@@ -115,25 +109,15 @@ class OwnTraining(TrainerInOneModel):
             class_names=data.class_names,
             weights=data.weights,
         )
-        trained = False
-        while not trained:
-            self._start_from(model)
-            witness = _Witness(self._masking)
-            handed = [*self.callbacks, *stops, witness]
-            own = OwnCheckpoints(self._name, checkpoint, self.checkpoint_every, handed)
-            keras.utils.set_random_seed(seed)
-            try:
-                with own.attached(self.model):
-                    returned = self._fit(self.model, train, seed=seed, callbacks=[own, *handed])
-                trained = True
-            except OtherStepsError:
-                assert checkpoint is not None
-                checkpoint.remove()
-                problem = f"{self._name} makes other steps now"
-                warnings.warn(Notice(checkpoint.unused(problem)), stacklevel=2)
-            except InputError as error:  # of a callback, about how the function uses it
-                got = f"where {error.argument} is {error.got}"
-                raise self._error(got, error.expected) from error
+        self._start_from(model)
+        witness = _Witness(self._masking)
+        callbacks = [*self.callbacks, *stops, witness]
+        keras.utils.set_random_seed(seed)
+        try:
+            returned = self._fit(self.model, train, seed=seed, callbacks=callbacks)
+        except InputError as error:  # of a callback, about how the function uses it
+            got = f"where {error.argument} is {error.got}"
+            raise self._error(got, error.expected) from error
         if not witness.epochs:
             how = f"model.fit(..., callbacks=callbacks), or {OWN_LOOP} in a loop, without which nothing is pruned"
             raise self._error("which does not use its callbacks", how)
