@@ -12,6 +12,7 @@ from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
@@ -67,6 +68,7 @@ def tables_of_populations(before, after):
     yield flip_rates(before, after).frame()
     yield groups(before, after, np.arange(before.num_examples) % 7).frame()
     yield calibration(before, after).frame()
+    yield divergence(before, after, paired=True).frame()
     yield distortion(before, after).frame()
     yield robustness({("fog", 1): before}, {("fog", 1): after}).frame().query("k == 1")
     yield gate(before, after, LIMITS).frame()
@@ -78,9 +80,8 @@ def tables_of_models(before, after):
     pair = compare(before, after)
     yield pair.frame()
     yield pair.flips_frame()
-    yield pd.DataFrame(
-        [{name: value for name, value in pair.summary().items() if "top5" not in name}]
-    )
+    yield pd.DataFrame([pair.summary()])
+    yield divergence(before, after, paired=True).frame()
     yield gate(before, after, LIMITS).frame()
 
 

@@ -23,7 +23,7 @@ def class_divergence(before: Predictions, after: Predictions) -> float:
     >>> round(class_divergence(*made), 4)
     0.1308
     """
-    divergence = kl_divergence(before.member(0), after.member(0))
+    divergence = kl_divergence(before.member(0), after.member(0), before.num_classes)
     sizes = np.bincount(before.labels)
     groups = np.where(sizes[before.labels] < LEAST, len(sizes), before.labels)
     return float(max(divergence[groups == group].mean() for group in np.unique(groups)))

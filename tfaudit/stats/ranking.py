@@ -79,6 +79,29 @@ class RankedClasses(_ClassesAndProbabilities):
         return RankedClasses(self.classes[rows], probabilities, self.ties.take(rows), contents)
 
 
+def surely_ranked(ranked: RankedClasses, num_classes: int) -> np.ndarray:
+    """Return which stored classes are among the best however the classes are numbered, `(N, k)` booleans.
+
+    Where scores tie, as those of int8 do, a class at the last stored probability may share it with one that is not
+    stored, and which of them is stored is a matter of their numbers. If no stored scores tie, none is taken to do so.
+
+    Example:
+        >>> ranked = rank_scores([np.array([[0.5, 0.125, 0.125, 0.125, 0.125], [0.4, 0.3, 0.2, 0.1, 0]])], k=3)
+        >>> surely_ranked(ranked, 5).tolist()
+        [[True, False, False], [True, True, False]]
+    """
+    classes, probabilities = ranked
+    if classes.shape[1] >= num_classes or probabilities is None:
+        return np.ones(classes.shape, bool)
+    if not ranked.ties and not (probabilities[:, 1:] == probabilities[:, :-1]).any():
+        return np.ones(classes.shape, bool)
+    sure = probabilities > probabilities[:, -1:]
+    sure[:, 0] |= (
+        ranked.ties.counts(len(classes)) == 1
+    )  # all classes that tie for the first place are known
+    return sure
+
+
 def stated_kind(scores_are: str) -> bool | None:
     """Return whether a word of `SCORE_KINDS` means probabilities, None for "auto"; other words raise `InputError`.
 

@@ -126,7 +126,7 @@ class _Shifts:
         roots = []
         for i, j in comparison.made_from:
             agreement += before.best(i).agreement(after.best(j))
-            divergences = kl_divergence(before.member(i), after.member(j))
+            divergences = kl_divergence(before.member(i), after.member(j), before.num_classes)
             roots.append(np.sqrt(divergences).astype(np.float32))
         return cls(comparison, np.stack(roots), agreement / len(roots))
 

@@ -36,6 +36,7 @@ from tfaudit.stats.contingency import (
     mcnemar_false_alarms,
 )
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ranking import RankedClasses, surely_ranked
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges
 
@@ -57,7 +58,8 @@ class Overall:
         btc: backward trust compatibility, the share of the baseline's right predictions that stay right.
         bec: backward error compatibility, the share of the baseline's wrong predictions that stay wrong.
         agreement: share of examples for which both predict the same class.
-        top5_overlap: mean share of the five best classes that both models name; NaN if fewer than five are stored.
+        top5_overlap: mean share of the five best classes that both models name, of int8 scores without those at the
+            last stored score, which others may share; NaN if fewer than five are stored.
         kappa: Cohen's kappa of the two models' predictions; NaN if both always predict one class.
     """
 
@@ -325,9 +327,6 @@ def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
     low, high, p = comparison.exact_changes(np.zeros(count, int), 1)
     agreement = 1 - float(flips.sum()) / count
     shares = [population.predicted()[0] / count for population in (baseline, compressed)]
-    top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
-    deep = all(ranked.shape[1] == 5 for ranked in top5)
-    shared = (top5[0][:, :, None] == top5[1][:, None]).any(2) if deep else np.array(np.nan)
     return Overall(
         examples=count,
         accuracy_before=float(baseline.accuracy()[0]),
@@ -342,9 +341,26 @@ def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
         btc=float(ratio(right - lost, right)),
         bec=float(ratio(count - right - won, count - right)),
         agreement=agreement,
-        top5_overlap=float(shared.mean()),
+        top5_overlap=_top5_overlap(baseline, compressed),
         kappa=kappa_of(agreement, *shares),
     )
+
+
+def _top5_overlap(baseline: Predictions, compressed: Predictions) -> float:
+    """Return `Overall.top5_overlap`, in which no class counts because of its number."""
+    if min(population.ranked.shape[2] for population in (baseline, compressed)) < 5:
+        return float("nan")
+    tops, sure = [], []
+    for population in (baseline, compressed):
+        classes, probabilities = population.member(0)
+        best = None if probabilities is None else probabilities[:, :5]
+        ranked = RankedClasses(classes[:, :5], best, population.member(0).ties)
+        tops.append(ranked.classes)
+        sure.append(surely_ranked(ranked, population.num_classes))
+    shared = (tops[0][:, :, None] == tops[1][:, None]) & sure[0][:, :, None] & sure[1][:, None]
+    sizes = np.maximum(sure[0].sum(1), sure[1].sum(1))
+    shares = ratio(shared.sum((1, 2)), sizes)[sizes > 0]
+    return float(shares.mean()) if len(shares) else float("nan")
 
 
 def _flips(baseline: Predictions, compressed: Predictions, kinds: np.ndarray) -> pd.DataFrame:
