@@ -603,13 +603,14 @@ PARTS["One model against one, and what training again changes"] = {
     ),
     "wrong_to_other_wrong": _count("other wrong", help="Wrong before, wrong in another way after"),
     "btc": _share(
-        "BTC", "Backward trust compatibility: share of the right predictions that stay right"
+        "right stays right",
+        "Share of the right predictions that stay right: backward trust compatibility (BTC)",
     ),
     "bec": _share(
-        "BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"
+        "wrong stays wrong",
+        "Share of the wrong predictions that stay wrong: backward error compatibility (BEC)",
     ),
     "agreement": _share("same", "Images with the same prediction before and after"),
-    "kappa": _number("kappa", ".3f", "Cohen's kappa: agreement beyond chance"),
     "example": _text("image"),
     "label": _text("true class"),
     **_pair("before", "after", _text("before")),

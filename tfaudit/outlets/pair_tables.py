@@ -1,5 +1,6 @@
 """Compressed models against one baseline model, for the terminal."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,7 @@ FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agr
 MEGABYTES = Column("", ".3g", "MB", 1e-6)
 
 LEGEND = """
-BTC: % of right predictions that stay right; same: % of images with the same prediction"""
+right stays right: % of right predictions that stay right; same: % of images with the same prediction"""
 
 CLASSES = """
 p: McNemar's exact test of the class alone; corrected: Holm's correction for all classes"""
@@ -132,8 +133,9 @@ def _class_table(rows: pd.DataFrame, noun: str) -> Table:
 
 
 def _table(*headings: str) -> Table:
+    broken = (" wrong", " correct", " stays", " right")
     lines = [
-        heading.replace(" wrong", "\nwrong").replace(" correct", "\ncorrect")
+        functools.reduce(lambda text, end: text.replace(end, f"\n{end[1:]}"), broken, heading)
         for heading in headings
     ]
     return table_of_figures(lines, least=8, most=24, show_edge=False)

@@ -34,7 +34,6 @@ MODEL_PAIR = Declaration(
             "wrong_to_other_wrong",
             "btc",
             "bec",
-            "kappa",
             "significant",
             "expected_by_chance",
             "significant_holm",

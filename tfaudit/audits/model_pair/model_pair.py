@@ -31,7 +31,6 @@ from tfaudit.errors import InputError, number, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.stats.contingency import (
     flip_counts,
-    kappa_of,
     mcnemar,
     mcnemar_false_alarms,
 )
@@ -60,7 +59,6 @@ class Overall:
         agreement: share of examples for which both predict the same class.
         top5_overlap: mean share of the five best classes that both models name, of int8 scores without those at the
             last stored score, which others may share; NaN if fewer than five are stored.
-        kappa: Cohen's kappa of the two models' predictions; NaN if both always predict one class.
     """
 
     examples: int
@@ -77,7 +75,6 @@ class Overall:
     bec: float
     agreement: float
     top5_overlap: float
-    kappa: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,7 +211,6 @@ class PairComparison(Result):
             "bec": whole.bec,
             "agreement": whole.agreement,
             "top5_overlap": whole.top5_overlap,
-            "kappa": whole.kappa,
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),
@@ -326,7 +322,6 @@ def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
     right = float(baseline.right().sum())
     low, high, p = comparison.exact_changes(np.zeros(count, int), 1)
     agreement = 1 - float(flips.sum()) / count
-    shares = [population.predicted()[0] / count for population in (baseline, compressed)]
     return Overall(
         examples=count,
         accuracy_before=float(baseline.accuracy()[0]),
@@ -342,7 +337,6 @@ def _overall(comparison: Comparison, flips: np.ndarray) -> Overall:
         bec=float(ratio(count - right - won, count - right)),
         agreement=agreement,
         top5_overlap=_top5_overlap(baseline, compressed),
-        kappa=kappa_of(agreement, *shares),
     )
 
 
