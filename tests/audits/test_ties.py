@@ -15,6 +15,7 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.audits.forecast.forecast import forecast
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.groups.groups import groups
@@ -69,6 +70,7 @@ def tables_of_populations(before, after):
     yield groups(before, after, np.arange(before.num_examples) % 7).frame()
     yield calibration(before, after).frame()
     yield divergence(before, after, paired=True).frame()
+    yield forecast(after).frame()
     yield distortion(before, after).frame()
     yield robustness({("fog", 1): before}, {("fog", 1): after}).frame().query("k == 1")
     yield gate(before, after, LIMITS).frame()
@@ -82,6 +84,7 @@ def tables_of_models(before, after):
     yield pair.flips_frame()
     yield pd.DataFrame([pair.summary()])
     yield divergence(before, after, paired=True).frame()
+    yield forecast(after).frame()
     yield gate(before, after, LIMITS).frame()
 
 

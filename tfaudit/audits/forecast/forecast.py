@@ -11,9 +11,14 @@ import pandas as pd
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions, require_predictions
+from tfaudit.stats.ranking import surely_ranked
+from tfaudit.stats.ties import BestClasses, Ties
 
 FIRST = 100
 """Number of images to look at first."""
+
+SEVERAL = "several"
+"""Name of the second class where more classes tie than are stored."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Forecast(Result):
 
         Columns: `index` (position), `example` (id), `class` (true), `prediction` (the members' majority, before
         compression), `second` (the other class that they find most probable) and `margin`, the probability of the
-        predicted class minus that of the second best, the mean over members.
+        predicted class minus that of the second best, the mean over members. Classes that tie are all named, such as
+        "cat or dog"; those that tie for the prediction stand in both columns, and "several" for more than are stored.
         """
         return self.images.copy()
 
@@ -93,25 +99,46 @@ def forecast(predictions: Predictions) -> Forecast:
     members = range(predictions.num_members)
     margin = np.mean([margins(predictions, member) for member in members], axis=0).round(12)
     names = np.array(predictions.class_names)
-    modal = predictions.modal()
+    modes = predictions.modal_classes()
     order = np.argsort(margin, kind="stable")
     rows = {
         "index": np.arange(len(margin)),
         "example": predictions.example_ids,
         "class": names[predictions.labels],
-        "prediction": names[modal],
-        "second": names[_second(predictions, modal)],
+        "prediction": modes.names(predictions.class_names),
+        "second": _second(predictions, modes),
         "margin": margin,
     }
     images = pd.DataFrame({name: values[order] for name, values in rows.items()})
     return Forecast(images)
 
 
-def _second(predictions: Predictions, modal: np.ndarray) -> np.ndarray:
-    """Return the class beside the majority prediction with the largest probability, summed over members: `(N,)`."""
-    members = range(predictions.num_members)
-    classes = np.concatenate(predictions.ranked[:, :, :2], axis=1)
-    probability = np.concatenate([predictions.member_probabilities(m)[:, :2] for m in members], 1)
-    total = [((classes == column[:, None]) * probability).sum(1) for column in classes.T]
-    place = np.where(classes == modal[:, None], -1, np.stack(total, axis=1)).argmax(1)
-    return classes[np.arange(len(classes)), place]
+def _second(predictions: Predictions, modes: BestClasses) -> np.ndarray:
+    """Return the class beside the majority prediction with the largest probability, summed over members: `(N,)` names.
+
+    Each member counts its two best classes, and all that tie with the second.
+    """
+    images, count = predictions.num_examples, predictions.num_classes
+    unclear = np.zeros(images, bool)
+    keys, weights = [], []
+    for member in map(predictions.member, range(predictions.num_members)):
+        probabilities = np.asarray(member.probabilities, float)
+        best = probabilities >= probabilities[:, 1:2]
+        unclear |= (best & ~surely_ranked(member, count)).any(1)
+        rows, ranks = np.nonzero(best)
+        keys.append(rows * count + member.classes[rows, ranks])
+        weights.append(probabilities[rows, ranks])
+    key, place = np.unique(np.concatenate(keys), return_inverse=True)
+    total = np.bincount(place, np.concatenate(weights))
+    total[key % count == modes.first[key // count]] = -1
+    largest = np.zeros(images)
+    np.maximum.at(largest, key // count, total)
+    rows, classes = np.divmod(key[total >= largest[key // count] - 1e-9], count)
+    first = np.zeros(images, int)
+    first[rows[::-1]] = classes[::-1]
+    tied = np.bincount(rows, minlength=images)[rows] > 1
+    texts = BestClasses(first, Ties(rows[tied], classes[tied])).names(predictions.class_names)
+    texts[unclear] = SEVERAL
+    both = modes.ties.rows
+    texts[both] = modes.names(predictions.class_names)[both]
+    return texts
