@@ -639,3 +639,17 @@ def test_nothing_passes_with_few_clusters_of_images(clusters, outcome):
     assert all(
         "a pass needs 20 clusters" in check.sentence.lower() for check in verdict.checks if few
     )
+
+
+@pytest.mark.parametrize(("images", "named"), [(20, True), (400, False)])
+def test_the_reason_names_the_rare_class_that_decides(images, named):
+    check = checked("worst_class_drop_pp", 5, *pair((500, 20, 20), (500, 0, 0), (images, 0, 0)))
+    if named:
+        assert check.subject == "class 2"
+        words = "Class 2 has 20 images: a loss of up to 16 points cannot be excluded; "
+        assert check.reason == f"{words}{check.images} images would decide, limit 5."
+        assert check.sentence.startswith(
+            f"{words}{check.images} images would decide. The recall of "
+        )
+    else:
+        assert "cannot be excluded" not in check.reason

@@ -95,7 +95,32 @@ class Checks:
         name = losses.names[row]
         recall = f"recall of {class_in_words(name)}"
         check = self._loss("worst_class_drop_pp", recall, losses, row, limit, outcome, name)
-        return dataclasses.replace(check, sentence=f"{check.sentence} {alike}")
+        check = dataclasses.replace(check, sentence=f"{check.sentence} {alike}")
+        if (
+            outcome != CANNOT_JUDGE
+            or not self._is_rare(row)
+            or not check.value < limit < check.high
+        ):
+            return check
+        return self._of_rare_class(check, int(losses.examples[row]))
+
+    def _is_rare(self, row: int) -> bool:
+        """Return whether a class has images, but fewer than half as many as the median class."""
+        examples = self.measurements.classes.examples
+        return bool(0 < examples[row] < np.median(examples) / 2)
+
+    def _of_rare_class(self, check: Check, images: int) -> Check:
+        """Return a check that the few images of one class do not decide, with a reason that says so."""
+        name = class_in_words(check.subject)
+        has = f"{name[0].upper()}{name[1:]} has {plural(images, 'image')}"
+        reason = f"{has}: a loss of up to {check.high:.0f} points cannot be excluded"
+        if check.images > images:
+            reason += f"; {_about(check.images):,} images would decide"
+        return dataclasses.replace(
+            check,
+            reason=f"{reason}, limit {check.limit:g}.",
+            sentence=f"{reason}. {check.sentence}",
+        )
 
     def corruption_drop_pp(self, limit: float) -> Check:
         """Check the loss under the worst corruption: the largest among the corruptions of the gravest outcome."""
