@@ -126,10 +126,13 @@ def _count_sentence(
     """Return how many classes have each verdict after the correction."""
     counts = frame.loc[frame["examples"] > 0, QUESTIONS[question].verdict].value_counts()
     names = (*QUESTIONS[question].colours, CANNOT_TELL)
-    verdicts = ", ".join(f"{counts.get(name, 0):,} {name}" for name in names)
+    worst, *others = (f"{counts.get(name, 0):,} {name}" for name in names)
+    are = "" if question == "change" else " are"
+    first = worst.replace(" ", f" of {counts.sum():,} classes{are} ", 1)
+    verdicts = ", ".join([first, *others])
     (corrected,) = (text for text, name in CORRECTIONS.items() if name == correction)
     within = f"{names[2]}: the interval lies within ±{impact.margin_pp:g} points"
-    return f"Of {counts.sum():,} classes: {verdicts} ({corrected}, p ≤ {impact.alpha:g}; {within})."
+    return f"{verdicts} ({corrected}, p ≤ {impact.alpha:g}; {within})."
 
 
 def _collapse_sentence(frame: pd.DataFrame) -> str:
@@ -154,7 +157,7 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         expected = ""
         # Permutations have that centering.
         if chance and chance.classes and centering == "member":
-            expected = f"; {chance.classes.mean:.2g} expected by chance"
+            expected = f"; chance alone: {chance.classes.mean:.2g}"
         sentence = (
             f"{counts['published_significant']} of {counts['published_tested']} classes are significant "
             f"uncorrected, p ≤ {impact.alpha:g}"

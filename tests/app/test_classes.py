@@ -54,11 +54,11 @@ def test_verdicts_are_those_of_the_correction(opened, store, shown, correction):
             zip(expected["class"], expected[column], strict=True)
         )
     count = (expected["verdict"] == "lost recall").sum()
-    assert f"Of 5 classes: {count} lost recall" in words(app)
+    assert f"{count} of 5 classes lost recall" in words(app)
     assert shown in words(app)
     relative = opened(correction=shown, question="more than the average")
     count = (expected["relative_verdict"] == "worse than average").sum()
-    assert f"Of 5 classes: {count} worse than average" in words(relative)
+    assert f"{count} of 5 classes are worse than average" in words(relative)
 
 
 def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):

@@ -80,7 +80,7 @@ def pair_tables(
         summary = pairs[name].summary()
         alone = (
             f"\n{name}: p ≤ {pairs[name].alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, "
-            f"uncorrected; {summary['expected_by_chance']:.2g} expected by chance\n"
+            f"uncorrected; chance alone: {summary['expected_by_chance']:.2g}\n"
         )
         parts += [Text(alone), _class_table(rows, noun)]
     if tables:
