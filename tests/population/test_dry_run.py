@@ -10,10 +10,8 @@ from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit import InputError, Pruned, Quantized, Training
 from tfaudit.cli import app
-from tfaudit.population import dry_run as module
 from tfaudit.population.dry_run import Prices, dry_run
 from tfaudit.population.engine import EngineOptions
-from tfaudit.population.machine import MEMORY_VARIABLE, used_memory
 from tfaudit.store.store import Store
 
 STUDY = small_study(
@@ -86,28 +84,8 @@ def test_forks_save_steps_and_take_disk(tmp_path, monkeypatch):
     assert size(forked) > size(late)
 
 
-def test_the_memory_is_that_of_the_largest_batch(tmp_path, monkeypatch):
-    monkeypatch.setenv(MEMORY_VARIABLE, "5e9")
-    assert " for 100 examples at a time, of the " in told(tmp_path)["memory"]
-    larger = STUDY.with_training(batch_size=2_000_000)
-    expected = r"batch_size: got 2000000 examples, which need .* GB, expected at most \d+ examples, which fit the "
-    assert_refused(expected, told, tmp_path, larger)
-    halved = told(tmp_path, larger.with_training(micro_batch="auto"))["memory"]
-    assert 1000 < int(halved.split()[3]) < 2_000_000
-    parts = larger.with_training(micro_batch=1_000_000)
-    assert_refused("micro_batch: got 1000000 examples", told, tmp_path, parts)
-    monkeypatch.setenv(MEMORY_VARIABLE, f"{used_memory() / 2}")
-    assert_refused("memory: got the .* of a member, expected ", told, tmp_path)
-
-
-def test_a_gpu_holds_no_process(tmp_path, monkeypatch):
+def test_a_member_needs_the_gpus_that_there_are(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    monkeypatch.setattr(module, "gpu_memory", lambda: 16e9)
-    rows = told(tmp_path, options=EngineOptions(gpus=0.5))
-    assert rows["memory"].endswith("for 100 examples at a time, of the 8 GB of a GPU")
-    mirrored = STUDY.with_training(strategy="mirrored")
-    rows = told(tmp_path, mirrored, EngineOptions(gpus=2))
-    assert "for 50 examples at a time" in rows["memory"]
     assert_refused("gpus: got 3, expected at most 2", told, tmp_path, STUDY, EngineOptions(gpus=3))
 
 
@@ -129,7 +107,7 @@ def test_a_set_that_is_not_at_hand_leaves_epochs_uncounted(tmp_path):
 
 def test_a_training_function_is_not_estimated(tmp_path):
     rows = told(tmp_path, dataclasses.replace(STUDY, training="package.fits:fit"))
-    assert rows["memory, disk"] == "unknown, since a function trains the members"
+    assert rows["disk"] == "unknown, since a function trains the members"
 
 
 @pytest.mark.parametrize(
@@ -155,5 +133,5 @@ def test_the_command_prints_the_changed_study(tmp_path, monkeypatch, capsys):
     app([*arguments, "--batch-size", "64", "--workers", "1"], standalone_mode=False)
     printed = capsys.readouterr().out
     assert "6 of 7 steps" in printed
-    assert "for 64 examples at a time" in printed
+    assert "memory" not in printed
     assert not list(tmp_path.iterdir())

@@ -121,7 +121,7 @@ class TestGpus:
         assert gpus_of_workers(EngineOptions(**options)) == shares
 
     def test_memory_limits_the_members_at_once(self, monkeypatch):
-        monkeypatch.setenv("TFAUDIT_MEMORY", "5e6")
+        monkeypatch.setattr("tfaudit.population.local.free_memory", lambda: 5e6)
         assert gpus_of_workers(EngineOptions(memory=2_000_000)) == ["0", "1"]
 
     def test_more_than_the_machine_has_is_refused(self, monkeypatch):

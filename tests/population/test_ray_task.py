@@ -20,9 +20,7 @@ from tfaudit.runtime.user_functions import import_reference, source_file
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
-FACTS = RunFacts(
-    token="run", command=("false",), threads=1, memory=None, fresh=False, timeout=None, versions={}
-)
+FACTS = RunFacts(token="run", command=("false",), threads=1, fresh=False, timeout=None, versions={})
 
 
 @pytest.fixture

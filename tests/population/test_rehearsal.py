@@ -12,7 +12,6 @@ from tfaudit.cli import app
 from tfaudit.cli.console import out
 from tfaudit.population import rehearsal
 from tfaudit.population.engine import EngineOptions
-from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.rehearsal import Rehearsal
 from tfaudit.recipes.celeb_a_resnet18 import study as celeb_a
 from tfaudit.recipes.cifar10_wide_resnet import study as cifar10
@@ -119,15 +118,6 @@ def test_benchmarks_of_some_classes_are_tested_in_both_ways():
     )
 
 
-def test_a_member_that_does_not_fit_is_extrapolated_with_smaller_parts(tmp_path, monkeypatch):
-    study = STUDY.with_training(batch_size=2_000_000)
-    one = Rehearsal(study, ONE)
-    monkeypatch.setenv(MEMORY_VARIABLE, "8e9")
-    rows = one.extrapolated(tmp_path / "s", None)
-    assert rows["refused"].startswith("batch_size: got 2000000 examples, which need ")
-    assert 1000 < int(rows["memory"].split()[3]) < 2_000_000
-
-
 @pytest.mark.slow
 def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
     study = dataclasses.replace(
@@ -152,7 +142,7 @@ def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
         (["wrong.py"], "recipe: got .*no_such_module"),
         (["digits", "--engine", "ray"], "engine: got 'ray', expected 'local'"),
         (["digits", "--gpus", "7"], "gpus: got 7.0, expected at most 0"),
-        (["digits", "--memory", "0.1"], "memory: got the 100 MB of a member, expected .*needs"),
+        (["digits", "--memory", "9e6"], "memory: got 9e.06 GB, expected at most .* GB, the free"),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, arguments, message):

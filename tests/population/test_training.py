@@ -16,11 +16,9 @@ from tests.builders.small_nets import assert_same_weights
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training, load_dataset
 from tfaudit.compress.counts import counts
-from tfaudit.compress.step_memory import step_memory
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import Notice
 from tfaudit.population import training
-from tfaudit.population.machine import MEMORY_VARIABLE
 from tfaudit.population.member import gradual_trainer, pruning_schedule
 from tfaudit.population.training import LearningRate, Trainer
 from tfaudit.study.variants import Dense
@@ -305,13 +303,6 @@ def test_batches_are_halved_until_they_fit_the_memory(plain, monkeypatch):
     monkeypatch.setattr(fixed.model, "fit", full)
     one.micro_batch = 64
     assert_refused("micro_batch: got 32 for batches of 64", trained, fixed, 0)
-
-
-def test_as_many_examples_as_the_memory_holds(monkeypatch):
-    memory = step_memory(trainer().model)
-    for examples, size in ((65, None), (63, 32), (31, 16), (-1, 1)):
-        monkeypatch.setenv(MEMORY_VARIABLE, str(memory.of(examples, 64)))
-        assert trainer(micro_batch="auto").micro_batch == size
 
 
 @pytest.mark.parametrize("size", [48, 0, -1, "all", 2.0])

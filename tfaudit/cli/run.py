@@ -120,7 +120,7 @@ def run(
         ),
     ] = None,
     memory: Annotated[
-        float | None, option("Memory, GB; by default an equal share of what is free.", panel=SHARE)
+        float | None, option("Memory reserved for each member, GB; none by default.", panel=SHARE)
     ] = None,
     timeout: Annotated[
         float | None, option("Time limit per member, seconds; none by default.")

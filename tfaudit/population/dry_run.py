@@ -1,4 +1,4 @@
-"""What a run would take, before it starts: trainings, memory, disk, hours and cost."""
+"""What a run would take, before it starts: trainings, disk, hours and cost."""
 
 import contextlib
 import dataclasses
@@ -11,13 +11,11 @@ from typing import Self
 
 import tensorflow as tf
 
-from tfaudit.compress.step_memory import WAITING, StepMemory, step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import MOCK_PREFIX, is_available
 from tfaudit.errors import InputError, bytes_in_words
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.local import gpus_of_workers
-from tfaudit.population.machine import free_memory, gpu_memory, used_memory, visible_gpus
 from tfaudit.population.plan import planned_training
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.training import Trainer
@@ -59,8 +57,8 @@ def dry_run(
     take its place.
 
     Raises:
-        InputError: a member does not fit the memory or the machine, the members do not fit the disk, the directory
-            holds another study, or the study cannot be run.
+        InputError: a member needs more GPUs than there are, the members do not fit the disk, the directory holds
+            another study, or the study cannot be run.
     """
     lacking = _lacking(study, directory)
     with contextlib.suppress(RuntimeError):  # the study's file has started them
@@ -89,10 +87,9 @@ def dry_run(
     rows |= _time(study, plans, lacking, train if here else None, at_once, prices)
     trainings = [plan for plan in plans.values() if isinstance(plan, Training)]
     if len(trainings) < len(plans):
-        unknown = {"memory, disk": "unknown, since a function trains the members"}
+        unknown = {"disk": "unknown, since a function trains the members"}
         return rows | unknown | {"a failure": "costs one member its training"}
     model = _Model.of(study, trainings[0], train)
-    rows["memory"] = _memory(model, trainings, options, at_once)
     rows["disk"] = _disk(study, directory, lacking, model, test if here else None, at_once)
     every = trainings[0].checkpoint_every
     lost = "its training" if every is None else f"the {every:g} s since its last checkpoint"
@@ -157,13 +154,11 @@ def _steps(plan: Training | str, train: Dataset | None) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Model:
-    """What a model needs: bytes of its weights and of its optimizer, number of weights, memory of its steps."""
+    """What a model needs: bytes of its weights and of its optimizer, and number of weights."""
 
-    process: float
     weights: int
     optimizer: int
     parameters: int
-    steps: StepMemory
 
     @classmethod
     def of(cls, study: Study, training: Training, data: Dataset) -> Self:
@@ -173,74 +168,7 @@ class _Model:
             sum(math.prod(v.shape) * tf.as_dtype(v.dtype).size for v in variables)
             for variables in (model.variables, model.optimizer.variables)
         )
-        process = used_memory()  # before the graph is traced
-        return cls(process, weights, optimizer, model.count_params(), step_memory(model))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Device:
-    """What holds the training of a member: its share of a GPU or GPUs, or the memory of its process.
-
-    Attributes:
-        gpus: number of GPUs, or the share of one; 0 for none.
-        room: bytes of its memory; infinite if unknown.
-    """
-
-    gpus: float
-    room: float
-
-    @classmethod
-    def of(cls, options: EngineOptions, at_once: int | None) -> Self:
-        local = options.engine == "local"
-        gpus = options.gpus
-        if gpus is None:
-            gpus = min(len(visible_gpus()), 1) if local else 0
-        if gpus:
-            return cls(gpus, gpu_memory() * min(gpus, 1) if local else math.inf)
-        return cls(0, options.memory or (free_memory() / (at_once or 1) if local else math.inf))
-
-    def __str__(self) -> str:
-        size = f"the {bytes_in_words(self.room)}" if self.room < math.inf else "an unknown size"
-        return f"{size} of a {'GPU' if self.gpus else 'member'}"
-
-    def share(self, training: Training) -> int:
-        """Return the examples of a batch that one GPU is given."""
-        devices = int(self.gpus) if training.strategy and self.gpus > 1 else 1
-        return math.ceil(training.batch_size / devices)
-
-    def examples_of(self, training: Training) -> int:
-        """Return the examples whose activations it holds at once."""
-        micro = training.micro_batch
-        return min(micro, self.share(training)) if isinstance(micro, int) else self.share(training)
-
-    def bytes_for(self, model: _Model, training: Training, examples: int) -> float:
-        """Return the bytes that it needs for some examples at a time."""
-        base = model.weights + model.optimizer if self.gpus else model.process
-        batch = None if training.micro_batch is None else self.share(training)
-        return base + model.steps.of(examples, batch, waiting=1 if self.gpus else WAITING)
-
-
-def _memory(
-    model: _Model, trainings: list[Training], options: EngineOptions, at_once: int | None
-) -> str:
-    """Tell the memory of one member on its device, and refuse what does not fit."""
-    device = _Device.of(options, at_once)
-    training = max(trainings, key=lambda t: device.bytes_for(model, t, device.examples_of(t)))
-    examples = device.examples_of(training)
-    first, second = (device.bytes_for(model, training, count) for count in (1, 2))
-    most = 1 + (device.room - first) / (second - first)
-    while training.micro_batch == "auto" and examples > max(most, 1):
-        examples = math.ceil(examples / 2)
-    size = bytes_in_words(device.bytes_for(model, training, examples))
-    needed = f"{size} for {examples} examples at a time"
-    if examples <= most:
-        return f"{needed}, of {device}"
-    if most < 1:
-        raise InputError("memory", str(device), f"{needed}, which a member needs")
-    name = "batch_size" if training.micro_batch is None else "micro_batch"
-    fits = f"at most {int(most)} examples, which fit {device}"
-    expected = f"{fits}; or --micro-batch auto, or fewer --workers"
-    raise InputError(name, f"{examples} examples, which need {size}", expected)
+        return cls(weights, optimizer, model.count_params())
 
 
 def _disk(

@@ -39,7 +39,7 @@ class EngineOptions:
         address: address of the Ray cluster, HOST:PORT.
         cpus: cores of a job, which are the threads of its worker.
         gpus: GPUs of a job; below 1, several jobs share one. By default 1 if this machine has any, and none on Ray.
-        memory: bytes of memory of a job; by default, jobs on this machine share what is free.
+        memory: bytes of memory that are reserved for each job; none by default.
 
     Raises:
         InputError: an unknown engine, one that does not take an option, or an option that no engine takes.

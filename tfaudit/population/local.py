@@ -41,8 +41,7 @@ def local_engine(
     def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:
         with _scratch_folder(directory) as scratch, selectors.DefaultSelector() as selector:
             workers = gpus[: len(jobs)]
-            memory = options.memory or free_memory() / max(len(workers), 1)
-            engine = _LocalEngine(directory, scratch, selector, options, memory)
+            engine = _LocalEngine(directory, scratch, selector, options)
             try:
                 for its_gpus in workers:
                     engine.add_worker(its_gpus)
@@ -94,10 +93,9 @@ class _LocalEngine:
         scratch: Path,
         selector: selectors.BaseSelector,
         options: EngineOptions,
-        memory: float,
     ) -> None:
         self._directory, self._scratch, self._selector = directory, scratch, selector
-        self._options, self._memory = options, memory
+        self._options = options
         self._idle: list[WorkerProcess] = []
         self._busy: dict[WorkerProcess, Job] = {}
         self._started: list[Job] = []
@@ -115,7 +113,6 @@ class _LocalEngine:
             log=log,
             scratch=self._scratch,
             threads=self._options.threads,
-            memory=self._memory,
             gpus=gpus,
         )
         self._selector.register(worker.answers, selectors.EVENT_READ, worker)

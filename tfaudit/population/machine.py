@@ -9,9 +9,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-MEMORY_VARIABLE = "TFAUDIT_MEMORY"
-"""Environment variable of workers: bytes of memory of a member."""
-
 GPUS_VARIABLE = "CUDA_VISIBLE_DEVICES"
 """Environment variable that says which GPUs a process may use."""
 
@@ -73,26 +70,6 @@ def cpu_model() -> str:
     return next(names, platform.processor() or platform.machine() or "unknown")
 
 
-def gpu_memory() -> float:
-    """Return the bytes of memory of the smallest GPU, as `nvidia-smi` lists them; infinity if it does not tell."""
-    command = shutil.which("nvidia-smi")
-    if command is None:
-        return math.inf
-    query = [command, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
-    told = subprocess.run(query, capture_output=True, text=True, check=False).stdout
-    sizes = [float(line) * 2**20 for line in told.split() if line.isdecimal()]
-    return min(sizes, default=math.inf)
-
-
-def used_memory() -> float:
-    """Return the bytes of memory that this process holds; 0 if the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
 def peak_memory() -> float:
     """Return the most bytes of memory that this program has held; 0 if the system does not tell.
 
@@ -106,13 +83,10 @@ def peak_memory() -> float:
 
 
 def free_memory() -> float:
-    """Return the bytes of memory that this process may still take; infinity if the system does not tell.
-
-    `TFAUDIT_MEMORY` limits them, the bytes that the engine has reserved for a member.
-    """
+    """Return the bytes of memory that this process may still take; infinity if the system does not tell."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         lines = []
     available = [float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
-    return min([*available, float(os.environ.get(MEMORY_VARIABLE, "inf"))])
+    return min(available, default=math.inf)

@@ -73,7 +73,6 @@ def ray_engine(
             token=uuid.uuid4().hex,
             command=worker_process.COMMAND,
             threads=options.threads,
-            memory=options.memory,
             fresh=(options.gpus or 0) >= 1,
             timeout=options.timeout,
             versions=versions,

@@ -46,7 +46,6 @@ class RunFacts:
         token: token that identifies the run.
         command: command that starts a worker process; the directory follows.
         threads: number of threads of every worker.
-        memory: bytes of memory of every worker, None for all that there are.
         fresh: whether every job has a new worker process, which has all memory of its GPUs.
         timeout: seconds that a member may take.
         versions: versions of the libraries where the run was started.
@@ -55,7 +54,6 @@ class RunFacts:
     token: str
     command: tuple[str, ...]
     threads: int
-    memory: float | None
     fresh: bool
     timeout: float | None
     versions: Mapping[str, str]
@@ -257,7 +255,6 @@ class _Workplace:
                 log=log,
                 scratch=scratch,
                 threads=facts.threads,
-                memory=facts.memory,
             )
             (self._folder / "worker.pid").write_text(str(self._worker.id))
             self._devices = devices

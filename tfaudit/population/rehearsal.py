@@ -132,9 +132,9 @@ class Rehearsal:
         """Train, prune, convert and test the members of the shortened study in a new directory within a folder.
 
         Raises:
-            InputError: a member does not fit the memory, or the disk is full.
+            InputError: the disk is too small, or a member lacks GPUs.
         """
-        self._estimate = dry_run(self.short, folder, self._options, Prices())
+        dry_run(self.short, folder, self._options, Prices())
         self.store = run_study(self.short, folder / "whole", self._options, progress=self._times)
         return self.store
 
@@ -153,8 +153,7 @@ class Rehearsal:
         first = self.store.record("dense", 0)["peak_bytes"]
         yield (
             "memory",
-            f"{bytes_in_words(peak)} at most, {bytes_in_words(first)} in the first training; "
-            f"estimated {self._estimate.get('memory', 'for no function')}",
+            f"{bytes_in_words(peak)} at most, {bytes_in_words(first)} in the first training",
         )
         plan, short = self._study.training, self.short.training
         steps = [record["step_seconds"] for record in records if record.get("step_seconds")]
@@ -171,21 +170,9 @@ class Rehearsal:
         yield "input", text
 
     def extrapolated(self, directory: Path, dollars_per_hour: float | None) -> dict[str, str]:
-        """Return what the whole run would take at the measured step, in words by heading: see `dry_run`.
-
-        If a member of it does not fit this machine, its micro-batches are those that do, and a row says so.
-        """
-        study = self._study
+        """Return what the whole run would take at the measured step, in words by heading: see `dry_run`."""
         prices = Prices(step_seconds=self.step_seconds, dollars_per_hour=dollars_per_hour)
-        options = self._of_the_run
-        try:
-            return dry_run(study, directory, options, prices)
-        except InputError as problem:
-            if problem.argument not in ("batch_size", "micro_batch"):
-                raise
-            study = study.with_training(micro_batch="auto")
-            refused = {"refused": f"{problem}; so the rest is with --micro-batch auto"}
-            return refused | dry_run(study, directory, options, prices)
+        return dry_run(self._study, directory, self._of_the_run, prices)
 
     def _killed_and_resumed(self, directory: Path) -> str:
         """Make a member again, kill its worker at the first checkpoint, resume it, and compare its bits."""
@@ -225,7 +212,6 @@ class Rehearsal:
             log=directory / "logs" / "worker-0.log",
             scratch=scratch,
             threads=self._options.threads,
-            memory=self._options.memory,
             gpus=self._gpus,
         )
         try:

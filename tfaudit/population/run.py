@@ -89,7 +89,7 @@ def run(
         cpus: cores of each member, which are the threads of its worker.
         gpus: GPUs of each member: 0, a share of one, or several for `Training(strategy="mirrored")`; by default 1 if
             this machine has any, and none on Ray.
-        memory: bytes of memory of each member; by default, members on this machine share what is free.
+        memory: bytes of memory that are reserved for each member; none by default.
         retries: number of further attempts for a member whose worker dies, that takes too long, or that fails for lack
             of memory or because of a file or a connection. Any other error, such as a `ValueError` in a user's
             function, would recur: such a member fails at once.

@@ -15,7 +15,6 @@ import tensorflow as tf
 
 from tfaudit.compress.counts import counts
 from tfaudit.compress.micro_batches import MicroBatches
-from tfaudit.compress.step_memory import step_memory
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
@@ -28,7 +27,6 @@ from tfaudit.models.member_model import (
 )
 from tfaudit.population.checkpoints import Checkpoint, CheckpointFile, Checkpoints
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
-from tfaudit.population.machine import free_memory
 from tfaudit.study.study import Study, Training
 from tfaudit.study.training import RATES
 from tfaudit.study.variants import Pruned
@@ -147,24 +145,12 @@ class Trainer(TrainerInOneModel):
         self._check_execution()
         self._together = self._steps_together()
         self._own_step = self.model.train_step
-        self._set_micro_batch(self._first_micro_batch())
+        micro_batch = training.micro_batch
+        self._set_micro_batch(None if micro_batch == "auto" else micro_batch)  # type: ignore[arg-type]
         self._note_optimizer()
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
-
-    def _first_micro_batch(self) -> int | None:
-        """Return the examples of a micro-batch; for "auto" as many as fit the memory of a CPU, or all for a GPU."""
-        wanted = self._training.micro_batch
-        if wanted != "auto":
-            return wanted  # type: ignore[return-value]
-        size = whole = self._training.batch_size
-        if not tf.config.list_physical_devices("GPU"):
-            needed = step_memory(self.model)
-            free = free_memory()
-            while size > 1 and needed.of(size, whole) > free:
-                size = math.ceil(size / 2)
-        return None if size == whole else size
 
     def _set_micro_batch(self, size: int | None) -> None:
         self.micro_batch = size

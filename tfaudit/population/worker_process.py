@@ -14,7 +14,6 @@ from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log, remove_if_empty
 from tfaudit.population.machine import (
     GPUS_VARIABLE,
-    MEMORY_VARIABLE,
     keras_backend,
     onednn_setting,
 )
@@ -35,7 +34,6 @@ class WorkerProcess:
         log: file for the output before the first job.
         scratch: folder for the process's temporary files.
         threads: number of threads within and between operations; 1 by default.
-        memory: bytes of memory that it may take; by default as many as there are.
         gpus: GPUs that it may use, as `CUDA_VISIBLE_DEVICES` names them; by default those of this process.
     """
 
@@ -47,7 +45,6 @@ class WorkerProcess:
         log: Path,
         scratch: Path,
         threads: int = 1,
-        memory: float | None = None,
         gpus: str | None = None,
     ) -> None:
         self.log = log
@@ -62,8 +59,6 @@ class WorkerProcess:
             "TMPDIR": str(scratch),
             PATH_VARIABLE: os.pathsep.join(search_path()),
         }
-        if memory is not None:
-            settings[MEMORY_VARIABLE] = str(memory)
         if gpus is not None:
             settings[GPUS_VARIABLE] = gpus
         with open_log(log) as file:

@@ -49,8 +49,9 @@ class Training:
             interruption; None for no checkpoints. Results do not depend on it.
         micro_batch: examples whose activations are held at a time, if a batch is larger than the memory: gradients are
             summed over micro-batches, and the optimizer makes one step per batch (`tfaudit.compress.MicroBatches`).
-            None for whole batches; "auto" halves the batch until it fits the memory. Batch normalisation takes its
-            statistics per micro-batch. With a strategy, it is a part of each device's share of the batch.
+            None for whole batches; "auto" halves the batch whenever TensorFlow reports too little memory. Batch
+            normalisation takes its statistics per micro-batch. With a strategy, it is a part of each device's share of
+            the batch.
         strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or among all
             CPU devices if there are none. Batch normalisation then takes its statistics per device.
 
