@@ -22,7 +22,7 @@ from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.summary.summary import summary
-from tfaudit.audits.ties import tie_reading
+from tfaudit.audits.ties import ADVICE, EXPLAINED, joined_notes, tie_reading
 from tfaudit.predictions import Predictions
 
 NAMES = np.array(["ship", "dog", "cat", "bird", "frog", "deer"])
@@ -116,10 +116,19 @@ def test_argmax_stands_beside_and_does_depend_on_the_order():
         changes.append(dict(zip(reading.class_names, reading.argmax_change_pp, strict=True)))
         assert reading.argmax_change_pp[0] > reading.change_pp[0] + 1
         assert reading.argmax_change_pp[-1] < reading.change_pp[-1] - 1
-        first, second = reading.sentences()
-        assert "argmax" in first
-        assert 'keep_float="last"' in second
+        figures, explained, advice = reading.sentences()
+        assert "argmax" in figures
+        assert 'keep_float="last"' in advice
+        assert (explained, advice) == (EXPLAINED, ADVICE)
     assert changes[0]["ship"] > 0 > changes[1]["ship"]
+
+
+def test_what_ties_mean_is_said_once_for_all_variants():
+    before, after = populations(np.arange(6))
+    one = gate(before, after, LIMITS)
+    notes = joined_notes({"a": one, "b": one})
+    assert [note.partition(":")[0] for note in notes if "share exactly" in note] == ["a", "b"]
+    assert (notes.count(EXPLAINED), notes.count(ADVICE)) == (1, 1)
 
 
 def test_without_ties_the_two_readings_are_one():

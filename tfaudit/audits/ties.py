@@ -15,6 +15,15 @@ from tfaudit.stats.ratios import member_mean
 ADVISED = 0.1
 """Share of the changed predictions above which ties are worth removing."""
 
+EXPLAINED = (
+    "A tie counts as the mean over its classes, as if settled at random; the deployed argmax takes the class with the "
+    "lowest number."
+)
+ADVICE = (
+    "An int8 file whose last layer stays in float hardly has any ties: "
+    '`tfaudit.quantize(model, "int8", keep_float="last", ...)`.'
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class TieReading:
@@ -63,7 +72,7 @@ class TieReading:
         }
 
     def sentences(self) -> tuple[str, ...]:
-        """Return what a reader must know: nothing without ties, advice if they are many of the changes."""
+        """Return the figures, then what ties mean, and advice if they are many of the changes; nothing without ties."""
         if not self.tied_before + self.tied_after:
             return ()
         counts = f"{count_text(self.tied_after)} of {self.examples:,} predictions after compression"
@@ -71,19 +80,16 @@ class TieReading:
         shift = np.abs(self.argmax_change_pp - self.change_pp)
         most = int(np.nanargmax(shift))
         change = 100 * (self.accuracy_after - self.accuracy_before)
-        sentences = [
-            f"Several classes share exactly the best score in {counts}{before}. A tie counts as the mean over its "
-            "classes, as if settled at random. The deployed argmax takes the class with the lowest number: accuracy "
-            f"then changes by {change:+.2f} points, and recall of {class_in_words(self.class_names[most])} by "
+        figures = (
+            f"Several classes share exactly the best score in {counts}{before}: by argmax accuracy changes by "
+            f"{change:+.2f} points, and recall of {class_in_words(self.class_names[most])} by "
             f"{self.argmax_change_pp[most]:+.2f} instead of {self.change_pp[most]:+.2f}."
-        ]
-        if self.tied_flips > ADVISED * self.flips:
-            sentences.append(
-                f"Ties are {100 * self.tied_flips / self.flips:.0f} % of the {count_text(self.flips)} changed "
-                "predictions. An int8 file whose last layer stays in float hardly has any: "
-                '`tfaudit.quantize(model, "int8", keep_float="last", ...)`.'
-            )
-        return tuple(sentences)
+        )
+        if self.tied_flips <= ADVISED * self.flips:
+            return figures, EXPLAINED
+        share = f"{100 * self.tied_flips / self.flips:.0f} %"
+        figures += f" Ties are {share} of the {count_text(self.flips)} changed predictions."
+        return figures, EXPLAINED, ADVICE
 
 
 class WithTies(Protocol):
@@ -99,7 +105,7 @@ class WithTies(Protocol):
 
 
 def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
-    """Return the notes of several results, each once; if there are several, notes on ties name their result.
+    """Return the notes of several results, each once; if there are several, figures on ties name their result.
 
     Example:
         >>> joined_notes({})
@@ -107,7 +113,7 @@ def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
     """
     notes = []
     for title, result in results.items():
-        own = result.ties.sentences() if len(results) > 1 else ()
+        own = {*result.ties.sentences()} - {EXPLAINED, ADVICE} if len(results) > 1 else ()
         notes += [f"{title}: {note}" if note in own else note for note in result.notes]
     return list(dict.fromkeys(notes))
 
