@@ -36,8 +36,14 @@ class Judging:
         require_level("alpha", self.alpha)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return dataclasses.asdict(self)
+        """Return the settings as JSON values, of the limits those that are set: others may be no limits any more.
+
+        >>> Judging(limits=Limits(flips=0.5)).to_json()["limits"]
+        {'flips': 0.5}
+        """
+        content = dataclasses.asdict(self)
+        limits = {name: value for name, value in content["limits"].items() if value is not None}
+        return {**content, "limits": limits}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Judging:
