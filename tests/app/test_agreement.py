@@ -163,6 +163,7 @@ def drawn_limits(rng, store):
     drawn = {
         "overall_drop_pp": rng.uniform(0, 4),
         "worst_class_drop_pp": rng.uniform(1, 30),
+        "precision_drop_pp": rng.uniform(1, 30),
         "share_beyond": rng.uniform(0, 0.5),
         "corruption_drop_pp": rng.uniform(0, 20),
         "slice_drop_pp": rng.uniform(1, 60),

@@ -10,6 +10,7 @@ from tfaudit.predictions import Predictions
 LIMITS = Limits(
     overall_drop_pp=1,
     worst_class_drop_pp=3,
+    precision_drop_pp=3,
     share_beyond=0.6,
     flips=0.05,
     negative_flips=0.03,

@@ -18,6 +18,7 @@ from tfaudit.search.search_settings import SearchSettings
 VALUES = {
     "overall_drop_pp": (3, 99),
     "worst_class_drop_pp": (12, 100),
+    "precision_drop_pp": (12, 100),
     "corruption_drop_pp": (5, 99),
 }
 """Limits that cannot be judged or that pass; of the others, the largest passes."""

@@ -7,11 +7,13 @@ import numpy as np
 
 from tfaudit.errors import InputError, listed, require_level
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.class_metrics import PrecisionChanges, precision_changes
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
+from tfaudit.stats.ties import BestClasses
 from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 
@@ -226,6 +228,25 @@ class Comparison:
         right = (self.before.mean(0) + self.after.mean(0)) / 2
         return changes.moderated(
             ratio(np.bincount(labels, right, self.baseline.num_classes), changes.examples)
+        )
+
+    @property
+    def best(self) -> tuple[list[BestClasses], list[BestClasses]]:
+        """The predictions of each member in intervals, of both populations; as many on both sides for pairs."""
+        before, after = (
+            [side.best(i) for i in np.arange(side.num_members)[rows]]
+            for side, rows in zip((self.baseline, self.compressed), self.rows, strict=True)
+        )
+        return before, after
+
+    def precision_changes(self) -> PrecisionChanges:
+        """Return the change of precision of each class, with errors over images and members."""
+        return precision_changes(
+            *self.best,
+            self.baseline.labels,
+            self.baseline.num_classes,
+            paired=bool(self.pairs),
+            clusters=self.clusters,
         )
 
     @property

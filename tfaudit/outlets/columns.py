@@ -438,6 +438,17 @@ PARTS["Accuracy and recall"] = {
     ),
     "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
     **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
+    "precision_before": _share(
+        "precision before", "Share of the predictions of this class that are right"
+    ),
+    "precision_after": _share(
+        "precision after", "Share of the predictions of this class that are right"
+    ),
+    "precision_pp": _points("change of precision"),
+    **_interval(
+        "precision_low_pp", "precision_high_pp", "confidence interval of the change of precision"
+    ),
+    "precision_p": _p("p of precision", help="p of no change of precision, uncorrected"),
     "difference_pp": _points("change"),
     **_interval("low_pp", "high_pp", "confidence interval of the change"),
     "relative_change": _share(

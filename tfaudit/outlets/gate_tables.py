@@ -2,8 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -128,18 +128,22 @@ def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
     order = np.lexsort([-rows["drop_pp"], gravity])
-    table = _table("", "class", "examples", "loss, pp", "interval", "at least")
+    table = _table("", "class", "examples", "recall lost, pp", "at least", "precision lost, pp")
     for row in rows.iloc[order[:SHOWN]].to_dict("records"):
-        if math.isnan(row["drop_pp"]):
-            loss = ["unknown", "", ""]
-        else:
-            interval = f"{row['low_pp']:z.1f} to {row['high_pp']:z.1f}"
-            loss = [f"{row['drop_pp']:.2f}", interval, f"{row['sure_low_pp']:.1f}"]
+        known = not math.isnan(row["drop_pp"])
+        loss = [_with_interval(row, ""), f"{row['sure_low_pp']:.1f}" if known else ""]
+        loss.append(_with_interval(row, "precision_"))
         mark = MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?")
         table.add_row(mark, Text(printable(row["class"])), f"{row['examples']:,}", *loss)
     if len(rows) > SHOWN:
         table.caption = f"and {len(rows) - SHOWN} more"
     return table
+
+
+def _with_interval(row: Mapping[Hashable, Any], prefix: str) -> str:
+    """Return a loss with its interval."""
+    loss, low, high = (row[f"{prefix}{name}_pp"] for name in ("drop", "low", "high"))
+    return "unknown" if math.isnan(loss) else f"{loss:z.2f} ({low:z.1f} to {high:z.1f})"
 
 
 def _table(*headings: str) -> Table:

@@ -1,8 +1,9 @@
 """Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
 
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfaudit.analysis.recommendation import recommendation
@@ -127,11 +128,19 @@ def _worst_classes(verdict: Verdict) -> list[str]:
     worst = verdict.classes.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
     rows = []
     for row in worst.to_dict("records"):
-        change, low, high = (signed(0 - row[name]) for name in ("drop_pp", "high_pp", "low_pp"))
-        rows.append((_text(row["class"]), f"{row['examples']:,}", f"{change} ({low} to {high})"))
+        changes = (_change(row, prefix) for prefix in ("", "precision_"))
+        rows.append((_text(row["class"]), f"{row['examples']:,}", *changes))
     title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
-    headings = ("class", verdict.examples_are, "change, points")
+    headings = ("class", verdict.examples_are, "recall, points", "precision, points")
     return [title, "", *markdown_table(headings, rows), "", "</details>", ""]
+
+
+def _change(row: Mapping[Hashable, Any], prefix: str) -> str:
+    """Return the change that a loss is, with its interval; "unknown" for NaN."""
+    drop, high, low = (row[f"{prefix}{name}_pp"] for name in ("drop", "high", "low"))
+    if math.isnan(drop):
+        return "unknown"
+    return f"{signed(0 - drop)} ({signed(0 - high)} to {signed(0 - low)})"
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -111,6 +111,18 @@ class Change:
             df_members=np.where(known, freedom, self.df_members),
         )
 
+    def at_least(self, variance: np.ndarray) -> "Change":
+        """Return the changes with a least variance due to images, `(G,)`.
+
+        Example:
+            >>> mean_change(np.zeros((1, 9)), np.zeros((1, 9)), paired=True).at_least(np.array([0.04])).error
+            array([0.2])
+        """
+        of_images = np.fmax(self.of_images, variance)
+        error = _error(of_images, self.of_members, self.overlap)
+        error = np.where(np.isnan(self.error), np.nan, error)
+        return dataclasses.replace(self, error=error, of_images=of_images)
+
     def interval(
         self, confidence: float = 0.95, *, least: float | None = None, most: float = np.inf
     ) -> tuple[np.ndarray, np.ndarray]:

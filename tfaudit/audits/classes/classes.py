@@ -17,6 +17,7 @@ from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, number, require, require_one_of
 from tfaudit.predictions import Predictions
+from tfaudit.stats.class_metrics import PrecisionChanges
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean, ratio
 from tfaudit.stats.t_tests import TTests, welch
@@ -50,6 +51,7 @@ class ClassImpact(Result):
         collapsed: whether recall is halved in the mean, or near 0 in any member; see `collapsed_classes`.
         changes: change of recall, absolute and relative to the change over all images, with errors over images and
             members.
+        precision: precision of the two populations, and its change.
         pairs: number of pairs of members; 0 if the populations are independent.
         published: Welch's test of the centred recall, [F] 2.2, which treats the test images as fixed and settles ties
             by `argmax`.
@@ -72,6 +74,7 @@ class ClassImpact(Result):
     lowest_recall: np.ndarray
     collapsed: np.ndarray
     changes: GroupChanges
+    precision: PrecisionChanges
     pairs: int
     published: TTests
     relative_recall: np.ndarray
@@ -96,7 +99,9 @@ class ClassImpact(Result):
         recall: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
         `verdict` (lost recall, gained recall, no change, cannot tell); the change relative to that of the overall
         accuracy: the same columns with `relative_`, and `relative_verdict` (worse than average, better than average, as
-        average, cannot tell); `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
+        average, cannot tell); `precision_before`, `precision_after`, `precision_pp` (their difference) with
+        `precision_low_pp`, `precision_high_pp`, `precision_p`;
+        `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
         `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
         `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
 
@@ -117,6 +122,7 @@ class ClassImpact(Result):
             **change_columns(
                 self.changes, self.alpha, self.margin_pp, correction, other_p=self.other_p
             ),
+            **precision_columns(self.precision, self.alpha),
             "relative_recall": self.relative_recall,
             "zero_denominators": self.zero_denominators,
             **in_points("published", test.difference, test.low, test.high),
@@ -241,6 +247,7 @@ def class_impact(
         lowest_recall=after.min(0),
         collapsed=collapsed_classes(before, after, comparison.class_units, alpha=alpha),
         changes=comparison.class_changes(),
+        precision=comparison.precision_changes(),
         pairs=comparison.pairs,
         published=test,
         relative_recall=relative,
@@ -329,6 +336,17 @@ def change_columns(
     # A change of a share is at most 1, and relative to another change at most 2.
     absolute = columns("change", changes.absolute, 1, own, other_p)
     return absolute | columns("relative", changes.relative, 2, mirrored)
+
+
+def precision_columns(precision: PrecisionChanges, alpha: float) -> dict[str, np.ndarray]:
+    """Return the columns of the precision of C classes, as `ClassImpact.frame` names them."""
+    change = precision.change
+    return {
+        "precision_before": precision.before,
+        "precision_after": precision.after,
+        **in_points("precision", change.value, *change.interval(1 - alpha, most=1)),
+        "precision_p": change.p(),
+    }
 
 
 def question_columns(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.doubts import ACCURACY, Doubt
-from tfaudit.audits.gate.limits import QUANTITIES, Limits
+from tfaudit.audits.gate.limits import MORE_THAN_PREDICTIONS, QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import LEAST_CLUSTERS, Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
@@ -122,6 +122,19 @@ class Checks:
             sentence=f"{reason}. {check.sentence}",
         )
 
+    def precision_drop_pp(self, limit: float) -> Check:
+        """Check the loss of precision of the worst class: the largest among the classes of the gravest outcome."""
+        losses = self.measurements.precision
+        row, outcome, alike = _gravest(losses, limit, "classes")
+        name = losses.names[row]
+        subject = f"precision of {class_in_words(name)}"
+        if np.isnan(losses.loss[row]):
+            reason = f"The {subject} is unknown: the baseline or the compressed model never predicts this class."
+            check = _unknown("precision_drop_pp", limit, reason, alike)
+            return dataclasses.replace(check, subject=name)
+        check = self._loss("precision_drop_pp", subject, losses, row, limit, outcome)
+        return dataclasses.replace(check, subject=name, sentence=f"{check.sentence} {alike}")
+
     def corruption_drop_pp(self, limit: float) -> Check:
         """Check the loss under the worst corruption: the largest among the corruptions of the gravest outcome."""
         losses = self.measurements.corruptions
@@ -158,10 +171,12 @@ class Checks:
         """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
 
         Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that
-        holds for all classes at once), `p_holm` (of no change), `outcome`.
+        holds for all classes at once), `p_holm` (of no change), `outcome`, and the loss of precision:
+        `precision_drop_pp`, `precision_low_pp`, `precision_high_pp`.
         """
         limit = self.limits.worst_class_drop_pp
         losses = self.measurements.classes
+        precision = self.measurements.precision
         frame = pd.DataFrame(
             {
                 "class": losses.names,
@@ -172,6 +187,9 @@ class Checks:
                 "sure_low_pp": losses.sure_low,
                 "p_holm": adjust(losses.p, "holm"),
                 "outcome": _outcomes(losses, np.inf if limit is None else limit),
+                "precision_drop_pp": precision.loss,
+                "precision_low_pp": precision.low,
+                "precision_high_pp": precision.high,
             }
         )
         return frame.head(0) if limit is None else frame
@@ -289,10 +307,8 @@ class Checks:
                 remedy = f"a pass needs {LEAST_CLUSTERS} clusters of images or more"
             if low > limit:  # by its own interval alone
                 others = len(losses.names) - 1
-                one = "this class" if short else f"this {name.partition('_')[0]}"
-                for_all = (
-                    f"; judged alone {one} fails; judged with the other {others} it may be chance"
-                )
+                noun = name.partition("_")[0] if name in MORE_THAN_PREDICTIONS else "class"
+                for_all = f"; judged alone this {noun} fails; judged with the other {others} it may be chance"
                 reason = f"{reason}{for_all}"
                 change = f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."

@@ -100,6 +100,9 @@ class Limits:
     worst_class_drop_pp: float | None = _limit(
         "Drop of any class's recall, percentage points.", "drop of worst class", _POINTS
     )
+    precision_drop_pp: float | None = _limit(
+        "Drop of any class's precision, percentage points.", "drop of worst precision", _POINTS
+    )
     share_beyond: float | None = _limit(
         "Share of classes whose recall drops by more than the limit of the worst class "
         f"({BOUND_PP:g} points if that is not set), in [0, 1].",

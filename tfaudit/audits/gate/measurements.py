@@ -79,7 +79,8 @@ class Losses:
             all classes of like size together; 1 for single models.
         few_clusters: whether the images form fewer than `LEAST_CLUSTERS` clusters, so that no loss can pass.
         moderated: whether the variance between members borrows strength from other classes; see `Change.moderated`.
-        change: change of accuracy or recall of a population, with its variance; None for single models.
+        change: change of accuracy or recall of a population, or of precision, with its variance; None for accuracy and
+            recall of single models.
     """
 
     names: tuple[str, ...]
@@ -153,6 +154,8 @@ class Measurements:
         clustered: whether the intervals are over clusters of images.
         overall: loss of accuracy.
         classes: loss of recall of every class.
+        precision: loss of precision of every class, NaN for a class that one of the two never predicts; `examples` are
+            all images, since every image may be taken for the class.
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
         blind_members: `(C,)` number of compressed members that almost never find the class, with a recall of .05 or
             less.
@@ -176,6 +179,7 @@ class Measurements:
     clustered: bool
     overall: Losses
     classes: Losses
+    precision: Losses
     collapsed: np.ndarray
     blind_members: np.ndarray
     flips: Estimate
@@ -272,7 +276,7 @@ class Measurements:
         both; None if the loss equals the limit, has no interval, or no design of any size decides.
 
         Args:
-            losses: `overall`, `classes` or `corruptions`.
+            losses: `overall`, `classes`, `precision` or `corruptions`.
             row: position of the loss.
             limit: limit in percentage points.
         """
@@ -281,7 +285,7 @@ class Measurements:
         if not gap > 1e-9 or images == 0 or np.isnan(losses.units[row]):
             return None
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
-        if self.single and not self.clustered:
+        if self.single and not self.clustered and losses.change is None:
             return _images_of_a_pair(losses, row, limit, 1 - share)
         parts = tuple(
             float(values[row]) for values in (losses.of_images, losses.of_members, losses.overlap)
@@ -526,6 +530,7 @@ def measure(
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
+        precision=_precision_losses(comparison),
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=_flip_rate(comparison),
@@ -642,6 +647,32 @@ def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> 
     return float(np.clip(weights @ shares + side * distance, 0.0, 1.0))
 
 
+def _precision_losses(comparison: Comparison) -> Losses:
+    """Return the losses of precision of all classes."""
+    precision = comparison.precision_changes()
+    change = precision.change
+    count = len(change.value)
+    return _losses(
+        comparison.baseline.class_names,
+        np.full(count, comparison.baseline.num_examples),
+        precision.before,
+        change.value,
+        lambda confidence: change.interval(confidence, most=1),
+        comparison.alpha,
+        max(1, int(np.isfinite(change.value).sum())),
+        p=change.p(),
+        units=change.df_images + 1,
+        of_images=100**2 * change.of_images,
+        of_members=100**2 * change.of_members,
+        overlap=100**2 * change.overlap,
+        lost=np.zeros(count),
+        won=np.zeros(count),
+        per_image=np.ones(count),
+        few_clusters=(comparison.clusters is not None) & (change.df_images + 1 < LEAST_CLUSTERS),
+        change=change,
+    )
+
+
 def _design_effect(
     comparison: Comparison, groups: np.ndarray, changes: GroupChanges, changed: np.ndarray
 ) -> np.ndarray:
@@ -706,12 +737,7 @@ def _losses(
 
 def _flip_rate(comparison: Comparison) -> Estimate:
     """Return the rate at which predictions change, with its interval over images and members."""
-    populations = comparison.baseline, comparison.compressed
-    before, after = (
-        [population.best(i) for i in np.arange(population.num_members)[rows]]
-        for population, rows in zip(populations, comparison.rows, strict=True)
-    )
-    rate = flips(before, after, paired=bool(comparison.pairs), clusters=comparison.clusters)
+    rate = flips(*comparison.best, paired=bool(comparison.pairs), clusters=comparison.clusters)
     return _rate(comparison, rate, _retrained(comparison))
 
 

@@ -53,6 +53,11 @@ MODEL_PAIR = Declaration(
                 "change_pp",
                 "change_low_pp",
                 "change_high_pp",
+                "precision_before",
+                "precision_after",
+                "precision_pp",
+                "precision_low_pp",
+                "precision_high_pp",
                 "lost",
                 "won",
                 "change_p",
@@ -63,7 +68,7 @@ MODEL_PAIR = Declaration(
                 "relative_high_pp",
                 "relative_verdict",
             ),
-            report=13,
+            report=18,
             catalogue="pairs",
             rows=lambda result: result.frame().sort_values(
                 ["change_p", "change_pp"], kind="stable"

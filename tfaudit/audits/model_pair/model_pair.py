@@ -18,6 +18,7 @@ from tfaudit.audits.classes.classes import (
     change_columns,
     collapsed_classes,
     empty_class_notes,
+    precision_columns,
     question_columns,
     small_class_notes,
     verdict_counts,
@@ -29,6 +30,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, number, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
+from tfaudit.stats.class_metrics import PrecisionChanges
 from tfaudit.stats.contingency import (
     flip_counts,
     mcnemar,
@@ -90,6 +92,7 @@ class PairComparison(Result):
             without examples. Clusters of images have p-values over the clusters, and no mid-p values.
         low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
         changes: change of recall over the images, absolute and relative to the change of the overall accuracy.
+        precision: precision of the two models, and its change over the images.
         p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
         overall: the comparison over all examples, and the agreement of the two models.
         flips: one row per flipped example; see `flips_frame`.
@@ -113,6 +116,7 @@ class PairComparison(Result):
     low: np.ndarray
     high: np.ndarray
     changes: GroupChanges
+    precision: PrecisionChanges
     p_holm: np.ndarray
     p_bh: np.ndarray
     overall: Overall
@@ -141,7 +145,9 @@ class PairComparison(Result):
         `collapsed`, `lost` and `won` (images); the change of recall: `change_pp` with `change_low_pp`,
         `change_high_pp`, `change_p` (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall,
         gained recall, no change, cannot tell) and `p_mid` (the mid-p value of that test); the change relative to that
-        of the overall accuracy: the same columns with `relative_`, over the images, and `relative_verdict`.
+        of the overall accuracy: the same columns with `relative_`, over the images, and `relative_verdict`;
+        `precision_before`, `precision_after`, `precision_pp` (their difference) with `precision_low_pp`,
+        `precision_high_pp`, `precision_p`.
 
         Args:
             correction: correction of the verdicts for the number of classes, of other models, too: "none", "holm" (the
@@ -172,6 +178,7 @@ class PairComparison(Result):
             **absolute,
             "p_mid": self.p_mid,
             **{name: values for name, values in relative.items() if name.startswith("relative_")},
+            **precision_columns(self.precision, self.alpha),
         }
         return pd.DataFrame(columns)
 
@@ -296,6 +303,7 @@ def compare(
         low=low,
         high=high,
         changes=comparison.class_changes(),
+        precision=comparison.precision_changes(),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
         overall=_overall(comparison, kinds.sum(1)),
