@@ -14,9 +14,8 @@ from tests.builders.flatbuffers import (
 )
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.cost import cost
-from tfaudit.compress.device_needs import device_needs
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.latency import latencies
+from tfaudit.compress.litert.latency import latencies, limited_latency
 from tfaudit.compress.model_comparison import compare_models
 from tfaudit.errors import InputError, Notice
 
@@ -108,7 +107,7 @@ def test_a_signature_runs_that_is_named_or_alone_gives_scores(signatures, named,
     classes, _ = predict(content, x, signature=named, scores_are="logits")
     assert classes[:, 0].tolist() == expected
     assert cost(content, signature=named, repeats=1).summary()["flops"] == 8
-    assert device_needs(content, Limits(latency_ms=1), named)["latency_ms"] > 0
+    assert limited_latency(content, Limits(latency_ms=1), named) > 0
     pair = compare_models(
         content, {"same": content}, (x, expected), signature=named, scores_are="logits"
     )["same"]
