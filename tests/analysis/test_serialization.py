@@ -30,7 +30,6 @@ from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.claims.claims import claims
-from tfaudit.audits.class_counts.class_counts import class_counts
 from tfaudit.audits.class_recalls.class_recalls import class_recalls
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.difficulty.difficulty import difficulty_levels
@@ -139,9 +138,6 @@ RESULTS = {
     "all recalls": lambda: class_recalls(
         pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}),
         pd.Series([0.9, 0.8]),
-    ),
-    "all counts": lambda: class_counts(
-        pd.Series({"a": 3, "b": 1}), pd.Series({"a": 0.5, "b": 0.7})
     ),
     "all exemplars": lambda: difficulty_levels(
         {"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}

@@ -316,8 +316,7 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         assert not app.error
         asked = escape(with_noun(audit.shown.question))
         assert any(asked in text.value for text in app.markdown)
-        # Training images are unknown, and no variant has a remedy.
-        known = audit.shown.name not in ("class_counts", "remedies")
+        known = audit.shown.name != "remedies"  # no variant has one
         assert bool(app.get("vega_lite_chart")) is known
         assert known or app.info[0].value == f"This audit needs {audit.takes}; this study has none."
 

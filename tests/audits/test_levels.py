@@ -11,7 +11,6 @@ from tests.builders.populations import pies_of, population
 from tests.builders.simulated_studies import TRUTHS, simulate
 from tfaudit.audits.accuracies.accuracies import accuracies
 from tfaudit.audits.claims.claims import claims
-from tfaudit.audits.class_counts.class_counts import class_counts
 from tfaudit.audits.class_recalls.class_recalls import class_recalls
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.difficulty.difficulty import difficulty_levels
@@ -149,23 +148,3 @@ def test_accuracies_of_the_members():
     assert rows.index.to_list() == [(title, f"top-{k}") for title in ("dense", "a") for k in (1, 5)]
     with pytest.raises(InputError, match="table: got no k, accuracy"):
         accuracies(pd.DataFrame({"title": ["a"], "member": [0]}))
-
-
-def test_training_images_beside_recalls():
-    rng = np.random.default_rng(0)
-    names = [f"class {i}" for i in range(12)]
-    counts, recall = pd.Series(rng.integers(5, 90, 12), names), pd.Series(rng.random(12), names)
-    result = class_counts(counts.sample(frac=1, random_state=0), recall)
-    assert result.frame()["train_examples"].tolist() == counts.tolist()
-    assert result.frame()["train_share"].sum() == pytest.approx(1)
-    expected = stats.spearmanr(counts, recall)
-    told = result.summary()
-    assert (told["rank_correlation"], told["p"]) == pytest.approx(
-        (expected.statistic, expected.pvalue)
-    )
-    balanced = class_counts(pd.Series(10, names), recall).summary()
-    assert np.isnan(balanced["rank_correlation"])
-    with pytest.raises(
-        InputError, match="train_examples: got 11 classes, expected the 12 with recalls"
-    ):
-        class_counts(counts[1:], recall)

@@ -16,8 +16,6 @@ from tfaudit.audits.accuracies.accuracies import Accuracies, accuracies
 from tfaudit.audits.accuracies.declaration import ACCURACIES
 from tfaudit.audits.claims.claims import Claims, claims
 from tfaudit.audits.claims.declaration import CLAIMS
-from tfaudit.audits.class_counts.class_counts import ClassCounts, class_counts
-from tfaudit.audits.class_counts.declaration import CLASS_COUNTS
 from tfaudit.audits.class_recalls.class_recalls import ClassRecalls, class_recalls
 from tfaudit.audits.class_recalls.declaration import CLASS_RECALLS
 from tfaudit.audits.declaration import Declaration
@@ -91,21 +89,6 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     return class_recalls(recalls, before)
 
 
-def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
-    """Return the training images of the classes; None if the study does not know them or all classes have as many."""
-    table = study_audit.data.store.table("classes")
-    counted = study_audit.counts(BASELINE)
-    if (
-        table is None
-        or "train_examples" not in table
-        or sorted(table["class"]) != sorted(set(counted.class_names))
-        or table["train_examples"].nunique() == 1
-    ):
-        return None
-    recalls = pd.Series(member_mean(counted.recall), list(counted.class_names))
-    return class_counts(table.set_index("class")["train_examples"], recalls)
-
-
 def _remedies(study_audit: StudyAudit) -> Remedies | None:
     """Return the comparison of remedies with their controls; None if the study has no such pair of variants."""
     data = study_audit.data
@@ -141,11 +124,6 @@ _ALL = (
         shown=CLASS_RECALLS,
         compute=_class_recalls,
         takes="one pruning method at two sparsities or more",
-    ),
-    Across(
-        shown=CLASS_COUNTS,
-        compute=_class_counts,
-        takes="the training images of every class, which imported predictions lack",
     ),
     Across(
         shown=EXEMPLAR_LEVELS,

@@ -25,17 +25,16 @@ def cifar_convnet(
     images: KerasTensor,
     *,
     filters: Sequence[int] = (16, 32, 64, 128),
-    pools: int = 3,
     width: float = 1.0,
 ) -> KerasTensor:
     """Build 3x3 convolutions with BatchNormalization and ReLU, then global average pooling.
 
-    2x2 pooling follows each of the first `pools` convolutions.
+    2x2 pooling follows each of the first three convolutions.
     """
     x = images
     for i, count in enumerate(filters, start=1):
         x = convolution(x, scaled_width(count, width), 3, name=f"conv{i}")
         x = layers.ReLU(name=f"relu{i}")(batch_norm(x, name=f"bn{i}"))
-        if i <= pools:
+        if i <= 3:
             x = layers.MaxPooling2D(name=f"pool{i}")(x)
     return layers.GlobalAveragePooling2D(name="mean")(x)

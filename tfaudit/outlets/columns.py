@@ -815,8 +815,6 @@ PARTS["All variants side by side"] = {
     "p_bh_all": _p(
         "p, corrected (BH), all", help=f"p after {_BH} over the classes of all variants"
     ),
-    "train_examples": _count("training images"),
-    "train_share": _share("of all", "Share of all training images", ".2f"),
     "method": _text("method"),
     "class_recalls.level": _share("sparsity", form=".4g"),
     "class_recalls.recall": _share("recall", "Mean over the members"),

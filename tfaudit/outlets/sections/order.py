@@ -34,7 +34,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "divergence",
         "distortion",
         "class_recalls",
-        "class_counts",
     ),
     "Which images": (
         "negative_flips",

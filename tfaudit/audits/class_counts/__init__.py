@@ -1,1 +1,0 @@
-"""Recall and the number of training images of a class."""
