@@ -18,11 +18,14 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 
 from tfaudit.audits.factors.design import KEYS, Design, design, redundant, term_title
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, require, require_level
+from tfaudit.errors import InputError, require_level
 from tfaudit.stats.clustered_errors import clustered_errors
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 SIGNS = {"greater": 1.0, "less": -1.0}
+
+LAGS = 3
+"""Largest distance, in rows, at which errors may correlate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +97,6 @@ def factors(
     *,
     reference: Mapping[str, str] | None = None,
     without: Collection[str] = (),
-    maxlags: int = 3,
     confidence: float = 0.95,
 ) -> Factors:
     """Regress the accuracy of classes on the treatment of the models and the properties of the classes: [P] eq. 2.
@@ -103,11 +105,11 @@ def factors(
     np.exp(sparsity)*(dataset + technique) + sparsity + accuracy0*(weight_treatment + technique) + accuracy0_quartile +
     imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are missing
     or do not vary are dropped; the notes name them. Standard errors are robust to heteroscedasticity and to correlation
-    up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
+    up to three rows apart (HAC, Newey and West), with correction for small samples and t tests.
 
     The result also has standard errors that are robust to any correlation within a class of a data set (CR2), with
     t tests with degrees of freedom for few classes [IK]. The difficulty of a class affects every member and every
-    sparsity, far beyond `maxlags` rows. If it varies beyond the covariates, HAC errors of covariates that are constant
+    sparsity, far beyond three rows. If it varies beyond the covariates, HAC errors of covariates that are constant
     within a class, such as its imbalance, are too small.
 
     For these lags the rows are sorted by dataset, model, weight treatment, technique, member, class, sparsity:
@@ -118,8 +120,6 @@ def factors(
             out.
         reference: reference level by factor; by default the most common one, and the first by name if several are.
         without: terms of the formula above to leave out, named as in `tfaudit.audits.factors.design.TERMS`.
-        maxlags: largest distance, in rows, at which errors may correlate, 3 by default; 0 allows for heteroscedasticity
-            only.
         confidence: level of the intervals, in (0, 1).
 
     Raises:
@@ -136,13 +136,13 @@ def factors(
         1   sparsity      -0.2           NaN
         2  imbalance       1.0           0.0
     """
-    _check_options(maxlags, confidence)
+    require_level("confidence", confidence)
     plan = design(table, ("accuracy",), reference, without)
     if not np.ptp(plan.rows["accuracy"]) > 0:
         raise InputError("table", "the same accuracy in every row", "an accuracy that varies")
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
     model = smf.ols(formula, plan.rows)
-    result = _fit(model, maxlags)
+    result = _fit(model)
     if np.abs(result.resid).max() < 1e-12:
         got = "covariates that fit accuracy exactly"
         raise InputError("table", got, "residuals to test against")
@@ -155,7 +155,6 @@ def factors_glm(
     *,
     reference: Mapping[str, str] | None = None,
     without: Collection[str] = (),
-    maxlags: int = 3,
     confidence: float = 0.95,
 ) -> Factors:
     """Regress counts of correct predictions on the same terms: the binomial logit model that [P] 3.2 suggests.
@@ -179,7 +178,7 @@ def factors_glm(
         0      Intercept       2.0        None
         1  class_entropy      -1.0        less
     """
-    _check_options(maxlags, confidence)
+    require_level("confidence", confidence)
     counts = ("correct", "examples")
     plan = design(table, counts, reference, without)
     rows = plan.rows[plan.rows["examples"] != 0].reset_index(drop=True)
@@ -200,7 +199,7 @@ def factors_glm(
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("error", PerfectSeparationWarning)
             warnings.simplefilter("error", ConvergenceWarning)
-            result = _fit(model, maxlags)
+            result = _fit(model)
     except (PerfectSeparationWarning, ConvergenceWarning):
         raise separated from None
     fitted = result.fittedvalues
@@ -212,13 +211,7 @@ def factors_glm(
     return _factors("binomial", formula, plan, observed, result, by_class, confidence)
 
 
-def _check_options(maxlags: int, confidence: float) -> None:
-    whole = maxlags >= 0 and maxlags == int(maxlags)
-    require(whole, "maxlags", maxlags, "a whole number of rows, 0 or more")
-    require_level("confidence", confidence)
-
-
-def _fit(model: Any, maxlags: int) -> Any:
+def _fit(model: Any) -> Any:
     """Return the fit with HAC errors.
 
     Raises:
@@ -233,7 +226,7 @@ def _fit(model: Any, maxlags: int) -> Any:
         first = model.exog_names[int(aliased.argmax())]
         got = f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}"
         raise InputError("table", got, "rows in which they vary, or their terms in `without`")
-    options = {"maxlags": maxlags, "use_correction": True}
+    options = {"maxlags": LAGS, "use_correction": True}
     return model.fit(cov_type="HAC", cov_kwds=options, use_t=True)
 
 
