@@ -6,7 +6,7 @@
 Small networks are trained with every combination of initial weights and order of the training data. Each is pruned to
 50 % with masks from gradients on several draws of 512 training images, trained for another epoch with the masks, and
 converted to int8 with several draws of 100 calibration images. The outcome is the change, in points, of each class's
-recall from the trained model to its int8 file. `tfaudit.stats.variance_sources` splits its variance. DIR keeps the
+recall from the trained model to its int8 file. `benchmarks.crossed.variance_sources` splits its variance. DIR keeps the
 predictions; the same command goes on where it stopped.
 """
 
@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 
 import tfaudit
+from benchmarks.crossed import variance_sources
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.models.registry import build_model
-from tfaudit.stats.crossed import variance_sources
 
 SPARSITY = 0.5
 GRADIENT_IMAGES, CALIBRATION_IMAGES = 512, 100

@@ -6,8 +6,8 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
+from benchmarks.crossed import variance_sources
 from tests.builders.refusals import assert_refused
-from tfaudit.stats import variance_sources
 
 FACTORS = ["start", "order", "mask"]
 

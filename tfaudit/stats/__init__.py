@@ -10,7 +10,6 @@ Precision     `Spread`, `SampleSize`: how intervals shrink with the number of im
 Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
 Confidence    `squared_gaps`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
-Sources       `variance_sources` of the variance of a crossed design
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
 
@@ -24,7 +23,6 @@ _MODULES = {
         "squared_gaps",
     ),
     "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
-    "crossed": ("variance_sources",),
     "image_properties": (
         "class_means",
         "distance_to_class_mean",

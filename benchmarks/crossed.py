@@ -7,6 +7,8 @@ import pandas as pd
 
 from tfaudit.errors import require
 
+__all__ = ["variance_sources"]
+
 IMAGES = "images"
 
 
