@@ -27,8 +27,6 @@ from tfaudit.errors import (
     InputError,
     Notice,
     plural,
-    require,
-    require_one_of,
     require_whole,
 )
 from tfaudit.predictions import Predictions
@@ -36,8 +34,6 @@ from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.one_hot import without_one_hot
 
 __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
-
-TASKS = ("classes", "multilabel")
 
 
 class ClassAudit(ModelCallback):
@@ -49,21 +45,15 @@ class ClassAudit(ModelCallback):
     `ModelCheckpoint`, `EarlyStopping`, `CSVLogger` and `TensorBoard`, receive them. The callback does not change the
     training by a single bit.
 
-    With `task="multilabel"`, every output is a separate label, assigned if its sigmoid is above 0.5. Recall refers to
-    the examples with the label, and a flip is a changed decision on one label of one example; there is no
-    intensification.
-
     Args:
         validation: `(inputs, labels)` or `(inputs, labels, sample_weight)`, where the inputs are an array, or a
             dictionary, tuple or list of arrays; a `tf.data.Dataset`, Keras `PyDataset` or other batches of them, which
             can be read every epoch; or a `tfaudit` data set. Their order must not change. Labels are integers `(N,)`
-            or one-hot `(N, C)`, or for multi-label tasks 0 and 1 `(N, C)`. Every example counts once: a `Notice` says
-            that sample weights are not used.
+            or one-hot `(N, C)`. Every example counts once: a `Notice` says that sample weights are not used.
         baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
-            (so it may be the model to be trained); its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
-            `Predictions`, whose modal labels are used. None, the default, computes no flips.
+            (so it may be the model to be trained); its top-1 classes, integers `(N,)`; or `Predictions`, whose modal
+            labels are used. None, the default, computes no flips.
         batch_size: images per step.
-        task: "classes" for one class per example, or "multilabel".
         output: name of the output to use if the model has several, as in `tfaudit.predict`; labels may then be a
             dictionary.
 
@@ -92,13 +82,11 @@ class ClassAudit(ModelCallback):
         *,
         baseline: Any = None,
         batch_size: int = 256,
-        task: str = "classes",
         output: str | None = None,
     ) -> None:
         super().__init__()
         require_whole("batch_size", batch_size, 1)
-        require_one_of("task", task, TASKS)
-        self._task, self._output = task, output
+        self._output = output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
         self._weighted = False
         batches = [
@@ -131,7 +119,7 @@ class ClassAudit(ModelCallback):
         self._history.append(self._class_table(epoch, predicted, width))
 
     def history_frame(self) -> pd.DataFrame:
-        """Return the recall of every class or label after every epoch of the latest `fit`.
+        """Return the recall of every class after every epoch of the latest `fit`.
 
         Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
@@ -170,10 +158,10 @@ class ClassAudit(ModelCallback):
         elif isinstance(labels, tuple):
             got = "labels of several outputs without their names"
             raise InputError("validation", got, "a dictionary of them, or the labels of one output")
-        return (_class_indices if self._task == "classes" else _label_sets)(np.asarray(labels))
+        return _class_indices(np.asarray(labels))
 
     def _predict(self, model: Any, name: str) -> tuple[np.ndarray, int]:
-        """Return top-1 classes `(N,)`, or labels `(N, C)`, on the validation data, and the number of classes."""
+        """Return top-1 classes `(N,)` on the validation data, and the number of classes."""
         seen: list[np.ndarray] = []
 
         def inputs() -> Iterator[Any]:
@@ -181,9 +169,7 @@ class ClassAudit(ModelCallback):
                 seen.append(labels)
                 yield (batch,)  # several inputs alone would be taken for a pair
 
-        answers, width = decisions(
-            model, inputs(), output=self._output, multilabel=self._task == "multilabel"
-        )
+        answers, width = decisions(model, inputs(), output=self._output)
         if not np.array_equal(_joined(seen), self._labels):
             raise InputError(
                 "validation",
@@ -194,12 +180,9 @@ class ClassAudit(ModelCallback):
 
     def _check_width(self, outputs: int, name: str) -> int:
         """Return the number of classes of a model with this number of outputs, if the data has the same number."""
-        width = 2 if outputs == 1 and self._task == "classes" else outputs
+        width = max(outputs, 2)
         expected = f"classes 0 to {width - 1}, as {name} has {plural(outputs, 'output')}"
-        if self._task == "multilabel":
-            labels = self._labels.shape[1]
-            require(labels == width, "validation", labels, f"{width} labels, as {name} has")
-        elif self._labels.max() >= width:
+        if self._labels.max() >= width:
             raise InputError("validation", f"class {self._labels.max()}", expected)
         if self._class_names is not None and len(self._class_names) != width:
             raise InputError("validation", f"{len(self._class_names)} class names", expected)
@@ -207,7 +190,7 @@ class ClassAudit(ModelCallback):
             raise InputError(
                 "baseline", f"{self._baseline_width} classes", f"{width}, as {name} has"
             )
-        if self._task == "classes" and self._baseline is not None and self._baseline.max() >= width:
+        if self._baseline is not None and self._baseline.max() >= width:
             raise InputError("baseline", f"class {self._baseline.max()}", expected)
         return width
 
@@ -219,8 +202,6 @@ class ClassAudit(ModelCallback):
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(baseline).__mro__):
             require_keras_model(baseline)
         if isinstance(baseline, Predictions):
-            single = self._task == "classes"
-            require(single, "baseline", "Predictions", "labels (N, C) for a multi-label task")
             if not np.array_equal(baseline.labels, self._labels):
                 got = "labels that differ from those in validation"
                 raise InputError("baseline", got, "the same examples as in validation")
@@ -230,7 +211,7 @@ class ClassAudit(ModelCallback):
             got = f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}"
             forms = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
             raise InputError("baseline", got, f"{forms} {self._labels.shape}")
-        return classes.astype(bool) if self._task == "multilabel" else classes
+        return classes
 
 
 def _tell_of_copies(contents: Sequence[bytes]) -> None:
@@ -281,21 +262,12 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
             raise InputError("validation", f"{got} and other values than 0 and 1", expected)
         if (counts != 1).any():
             got += f" with {int(counts.min())} to {int(counts.max())} classes per example"
-            expected += "; task='multilabel' for several labels per example"
             raise InputError("validation", got, expected)
     labels = without_one_hot(labels)
     whole = np.isfinite(labels) & (labels == np.floor(labels)) & (labels >= 0)
     if not whole.all():
         raise InputError("validation", f"{got} that are not whole numbers from 0", expected)
     return labels.astype(np.int64)
-
-
-def _label_sets(labels: np.ndarray) -> np.ndarray:
-    """Return booleans `(N, C)` from 0 and 1; refuse anything else."""
-    if labels.ndim != 2 or labels.dtype.kind not in "iufb" or not np.isin(labels, (0, 1)).all():
-        got = f"labels of type {labels.dtype} and shape {labels.shape}"
-        raise InputError("validation", got, "0 and 1 of shape (N, C) for a multi-label task")
-    return labels.astype(bool)
 
 
 def _joined(labels: list[np.ndarray]) -> np.ndarray:

@@ -10,16 +10,13 @@ from tfaudit.stats.ratios import normalised_balance, ratio
 def class_recall(
     labels: np.ndarray, predicted: np.ndarray, num_classes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the recall of every class or label, NaN without examples, and its number of examples.
+    """Return the recall of every class, NaN without examples, and its number of examples.
 
     Args:
-        labels: True classes, integers `(N,)`, or labels, booleans `(N, C)`.
-        predicted: Predicted classes or labels, of the same type and shape.
-        num_classes: Number of classes or labels, C.
+        labels: True classes, integers `(N,)`.
+        predicted: Predicted classes, of the same type and shape.
+        num_classes: Number of classes, C.
     """
-    if labels.ndim == 2:
-        support = labels.sum(axis=0)
-        return ratio((labels & predicted).sum(axis=0), support), support
     support = np.bincount(labels, minlength=num_classes)
     return ratio(np.bincount(labels[labels == predicted], minlength=num_classes), support), support
 
@@ -51,26 +48,21 @@ def epoch_metrics(
     """Compute the metrics that a callback logs after an epoch.
 
     They are `worst_class_recall`; and with a baseline `flips` (predictions that differ), `negative_flips` (right
-    before, wrong now) and, of classes, `intensification`. Of a multi-label task, a prediction is the decision on one
-    label of one example. Arrays that are empty or of different shapes raise `InputError`.
+    before, wrong now) and `intensification`. Arrays that are empty or of different shapes raise `InputError`.
 
     Args:
-        labels: True classes, integers `(N,)`, or labels, booleans `(N, C)`.
-        predicted: Top-1 classes `(N,)`, or labels `(N, C)`.
-        baseline: Top-1 classes or labels of the baseline, or `None`.
+        labels: True classes, integers `(N,)`.
+        predicted: Top-1 classes `(N,)`.
+        baseline: Top-1 classes of the baseline, or `None`.
 
     Example:
         >>> epoch_metrics(np.array([0, 0, 1]), np.array([0, 1, 1]), baseline=np.array([0, 0, 0]))
         {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 1, 'intensification': -0.5}
-        >>> truth = np.array([[True, False], [True, True]])
-        >>> epoch_metrics(truth, np.array([[True, True], [False, True]]), baseline=truth)
-        {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 2}
     """
     for name, classes in (("predicted", predicted), ("baseline", baseline)):
         if classes is not None and classes.shape != labels.shape:
             raise InputError(name, f"shape {classes.shape}", f"{labels.shape}, the shape of labels")
-    several = labels.ndim == 2
-    if not (labels.any() if several else len(labels)):
+    if not len(labels):
         raise InputError("labels", "empty", "one example or more")
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
@@ -78,6 +70,5 @@ def epoch_metrics(
         flipped = predicted != baseline
         metrics["flips"] = int(flipped.sum())
         metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
-        if not several:
-            metrics["intensification"] = intensification(labels, predicted, baseline)
+        metrics["intensification"] = intensification(labels, predicted, baseline)
     return metrics

@@ -125,12 +125,10 @@ def decisions(
     *,
     batch_size: int = 256,
     output: str | None = None,
-    multilabel: bool = False,
 ) -> tuple[np.ndarray, int]:
-    """Predict the top-1 class of each example `(N,)`, or its labels `(N, C)`; also return the number of outputs.
+    """Predict the top-1 class of each example `(N,)`; also return the number of outputs.
 
-    A label is assigned if its sigmoid is above 0.5. A model with one output has two classes. Raises the errors of
-    `predict`.
+    A model with one output has two classes. Raises the errors of `predict`.
     """
     forward = forward_of(model, 1, output)
     probabilities = _known_kind(forward)
@@ -140,11 +138,8 @@ def decisions(
         outputs = scores.shape[1]
         if probabilities is None:
             probabilities = bool(scores.min() >= 0 and scores.max() <= 1)
-        positive = scores > (0.5 if probabilities else 0)
-        if multilabel:
-            blocks.append(positive)
-        else:
-            blocks.append(positive[:, 0].astype(int) if outputs == 1 else scores.argmax(axis=1))
+        positive = scores[:, 0] > (0.5 if probabilities else 0)
+        blocks.append(positive.astype(int) if outputs == 1 else scores.argmax(axis=1))
     if not blocks:
         raise InputError("images", "no images", "one image or more")
     return np.concatenate(blocks), outputs
