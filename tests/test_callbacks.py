@@ -265,9 +265,9 @@ def test_bad_input_gets_one_line(validation, settings, message):
         ClassAudit(validation(), **settings)
 
 
-def several(units=3, *, activation=None, loss="categorical_crossentropy"):
+def several(units=3, *, loss="categorical_crossentropy"):
     inputs = keras.Input((6,))
-    model = keras.Model(inputs, keras.layers.Dense(units, activation=activation)(inputs))
+    model = keras.Model(inputs, keras.layers.Dense(units)(inputs))
     model.compile("sgd", loss)
     return model
 
