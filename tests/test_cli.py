@@ -98,8 +98,8 @@ def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_pa
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("look ")]
     assert lines == [  # two steps train nobody
-        "look 1 of 2, 3 members: cannot judge yet magnitude-0.5",
-        "look 2 of 2, 5 members: cannot judge magnitude-0.5",
+        "look 1 of 2, 3 members: cannot judge yet magnitude 50 %",
+        "look 2 of 2, 5 members: cannot judge magnitude 50 %",
     ]
     assert "6 of 10 members exist already" in done.stdout
     again = tfaudit(*command, cwd=tmp_path)

@@ -339,7 +339,7 @@ class Place:
             said = words(app)
             count = len(verdict.lost.get(key, ()))
             if key in self.study_audit.summary.impacts:
-                assert f" classes: {count:,} lost recall," in said, said
+                assert re.search(rf"{count:,} of [\d,]+ classes lost recall,", said), said
             elif key in self.study_audit.model_pairs and not count:
                 assert "lost recall" not in said
 

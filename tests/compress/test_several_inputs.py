@@ -504,7 +504,7 @@ def test_text_layers_are_named_before_the_converter_fails_on_them():
     model = keras.Sequential([keras.Input((), dtype="string"), *layers])
     with pytest.raises(
         InputError,
-        match=r"model: got the text layers words, .* which TensorFlow Lite cannot convert",
+        match=r"model: got the layer 'words' \(TextVectorization\), which TensorFlow Lite cannot convert",
     ):
         quantize(model, "float16")
 

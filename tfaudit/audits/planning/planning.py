@@ -220,7 +220,7 @@ def plan_gate(
         >>> limits = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
         >>> planned = plan_gate(model, limits, members=[1, 10], images=[100, 500])
         >>> planned.passes.round(1).tolist(), [design < 500 for design in planned.enough]
-        ([[0.0, 0.9], [0.3, 1.0]], [True, True])
+        ([[0.0, 0.9], [0.2, 1.0]], [True, True])
     """
     _check(members, images, alpha)
     pilot = None if isinstance(source, LosslessModel) else source
