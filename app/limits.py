@@ -26,7 +26,7 @@ def choose_limits(study_audit: StudyAudit) -> Limits:
     """Draw a field per limit, and return the limits that apply."""
     defaults = _defaults(study_audit)
     offered = _offered(study_audit)
-    with st.popover("Limits", icon=":material/tune:", type="tertiary"):
+    with st.popover("Limits", icon=":material/tune:", type="tertiary", key="limits of the gate"):
         values = [
             _choose_limit(name, getattr(defaults, name))
             for name in sorted(offered, key=lambda name: getattr(defaults, name) is None)

@@ -110,7 +110,7 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
         if label == "PDF" and not _prints():
             look |= {"disabled": True, "help": "A PDF needs Chromium or Chrome on this machine."}
         st.download_button(label, content, file, key=f"offer {label}", on_click="ignore", **look)
-    with st.popover("Copy", icon=":material/content_copy:", type="tertiary"):
+    with st.popover("Copy", icon=":material/content_copy:", type="tertiary", key="copy"):
         st.code(f"{verdict.headline}\n{advice.text}", language=None, wrap_lines=True)
 
 
