@@ -1,7 +1,9 @@
 """The whole study: the verdict, the table as published ([F] table 2), accuracy of members, size against accuracy."""
 
 import functools
+from collections.abc import Callable
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -76,17 +78,22 @@ def page(study_audit: StudyAudit) -> None:
             )
             show_chart(summary.chart(), "accuracy", text, click=click, fields=["title"])
     with right if members > 1 else left:
-        st.header("Size and accuracy")
-        if summary.table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
-            changes = "images change their prediction" if members > 1 else "predictions change"
-            st.caption(with_noun(f"The larger the point, the more {changes}."))
-            text = (
-                "A point per variant: the size of its file against its accuracy. Above and to the left is "
-                f"better; the larger the point, the more {changes}. A click opens the variant."
-            )
-            show_chart(size_chart(summary.table), "size", text, click=click, fields=["title"])
-        else:
-            st.info("The sizes of the models are unknown.")
+        _show_sizes(summary.table, click, single=members == 1)
     if summary.notes:
         st.header("Notes")
         show_notes(summary.notes)
+
+
+def _show_sizes(table: pd.DataFrame, click: Callable[..., None], *, single: bool) -> None:
+    """Draw the size of every variant's file against its accuracy, if sizes are known."""
+    st.header("Size and accuracy")
+    if not table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
+        st.info("The sizes of the models are unknown.")
+        return
+    changes = "predictions change" if single else "images change their prediction"
+    st.caption(with_noun(f"The larger the point, the more {changes}."))
+    text = (
+        "A point per variant: the size of its file against its accuracy. Above and to the left is better; the larger "
+        f"the point, the more {changes}. A click opens the variant."
+    )
+    show_chart(size_chart(table), "size", text, click=click, fields=["title"])

@@ -25,7 +25,7 @@ from tfaudit.cli.options import (
     option,
     refuse,
 )
-from tfaudit.errors import InputError, require_least, require_level
+from tfaudit.errors import InputError, require, require_least, require_level
 from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
@@ -141,8 +141,8 @@ def audit(
     if labels is None or not baseline or not compressed:
         expected = "a study's directory, or --labels, --baseline and --compressed"
         raise InputError("source", "none", expected)
-    if directory is None and groups:
-        raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
+    stored = directory is not None or groups is None
+    require(stored, "groups", groups, "--out DIR as well: groups are stored in a study")
     from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import read_groups
 

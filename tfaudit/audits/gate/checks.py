@@ -306,9 +306,7 @@ class Checks:
             if high < limit:
                 remedy = f"a pass needs {LEAST_CLUSTERS} clusters of images or more"
             if low > limit:  # by its own interval alone
-                others = len(losses.names) - 1
-                noun = name.partition("_")[0] if name in MORE_THAN_PREDICTIONS else "class"
-                for_all = f"; judged alone this {noun} fails; judged with the other {others} it may be chance"
+                for_all = _judged_alone(name, len(losses.names) - 1)
                 reason = f"{reason}{for_all}"
                 change = f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
@@ -419,6 +417,12 @@ def _about(count: int) -> int:
     """
     step = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step
+
+
+def _judged_alone(name: str, others: int) -> str:
+    """Return why a class, corruption or slice whose own interval lies above the limit does not fail."""
+    noun = name.partition("_")[0] if name in MORE_THAN_PREDICTIONS else "class"
+    return f"; judged alone this {noun} fails; judged with the other {others} it may be chance"
 
 
 def _moves(loss: float, low: float, high: float) -> str:
