@@ -25,7 +25,7 @@ from tfaudit.cli.options import (
     option,
     refuse,
 )
-from tfaudit.errors import InputError, require, require_least, require_level
+from tfaudit.errors import InputError, require_least, require_level
 from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ def audit(
     if labels is None or not baseline or not compressed:
         expected = "a study's directory, or --labels, --baseline and --compressed"
         raise InputError("source", "none", expected)
-    stored = directory is not None or groups is None
-    require(stored, "groups", groups, "--out DIR as well: groups are stored in a study")
+    _refuse_unstored(groups, directory)
     from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import read_groups
 
@@ -174,6 +173,12 @@ def audit(
         )
         study_audit = StudyAudit.read(store, permutations=permutations)
         show(study_audit, limits, table=not single)
+
+
+def _refuse_unstored(groups: Path | None, directory: Path | None) -> None:
+    """Raise an `InputError` for groups that no study stores."""
+    if directory is None and groups:
+        raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
 
 
 def _audit_store(directory: Path, limits: Limits, alpha: float | None, permutations: int) -> None:
