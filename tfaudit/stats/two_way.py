@@ -704,6 +704,24 @@ def least_variance(images: np.ndarray | float) -> np.ndarray | float:
     return 2 / (images + 2) ** 2
 
 
+def least_variance_of_changes(
+    changed: np.ndarray, images: np.ndarray | float, whole: np.ndarray | float = 1.0
+) -> np.ndarray:
+    """Return the least variance of the change of a group, which its own changed images raise.
+
+    Args:
+        changed: sums of the fourth powers of the mean changes of the group's images, of any shape.
+        images: numbers of the images, or clusters, of the groups.
+        whole: the fourth power of the change of an image, or cluster, that all members lose.
+
+    Example:
+        >>> least_variance_of_changes(np.array([0.0, 8.0]), 98)
+        array([0.0002    , 0.00093469])
+    """
+    varying = np.clip(changed - ratio(changed**2, images * whole), 0.0, ENOUGH * whole)
+    return np.nan_to_num(varying / 2 + whole) * least_variance(images)
+
+
 class _Units:
     """The independent units of a sample: its images, or clusters of images that resemble each other.
 
@@ -775,8 +793,7 @@ def _least_variance(images: np.ndarray, sizes: np.ndarray, units: _Units) -> np.
         alike = np.square(moved).sum() / max(np.square(images).sum(), 1e-300)
         whole = np.square(np.minimum(per_image * max(alike, 1.0), 1.0)) if moved.any() else 1.0
     changed = ratio(np.bincount(units.groups, np.square(squares), len(sizes)), whole)
-    varying = np.clip(changed - ratio(changed**2, units.counts * whole), 0.0, ENOUGH * whole)
-    return np.nan_to_num(varying / 2 + whole) * least_variance(units.counts)
+    return least_variance_of_changes(changed, units.counts, whole)
 
 
 class _Sample:

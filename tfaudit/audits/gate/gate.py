@@ -336,8 +336,7 @@ def judge(
 
 def _unproven(measurements: Measurements, limits: Limits) -> list[str]:
     """Return a note on the classes of a population that are too small for the limit on classes."""
-    exact = measurements.single and not measurements.clustered
-    if exact or not limits.judge_classes:
+    if measurements.exact or not limits.judge_classes:
         return []
     examples = measurements.classes.examples
     return unproven_class_notes(examples, measurements.alpha, limits.bound_pp)

@@ -200,6 +200,11 @@ class Measurements:
         return self.members == (1, 1)
 
     @property
+    def exact(self) -> bool:
+        """Whether one model is measured against one on independent images, which exact methods are for."""
+        return self.single and not self.clustered
+
+    @property
     def members_a_side(self) -> int:
         """The number of pairs, or the size of two equally large populations that would be as informative."""
         return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
@@ -285,7 +290,7 @@ class Measurements:
         if not gap > 1e-9 or images == 0 or np.isnan(losses.units[row]):
             return None
         share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
-        if self.single and not self.clustered and losses.change is None:
+        if self.exact and losses.change is None:
             return _images_of_a_pair(losses, row, limit, 1 - share)
         parts = tuple(
             float(values[row]) for values in (losses.of_images, losses.of_members, losses.overlap)
@@ -632,11 +637,15 @@ def _population_losses(
         lost=lost / per_image,
         won=won / per_image,
         per_image=per_image,
-        few_clusters=(comparison.clusters is not None)
-        & (changes.absolute.df_images + 1 < LEAST_CLUSTERS),
+        few_clusters=_few_clusters(comparison, changes.absolute),
         moderated=change is not changes.absolute,
         change=change,
     )
+
+
+def _few_clusters(comparison: Comparison, change: Change) -> np.ndarray:
+    """Return whether the images of each group form too few clusters for a pass, `(G,)` booleans."""
+    return (comparison.clusters is not None) & (change.df_images + 1 < LEAST_CLUSTERS)
 
 
 def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> float:
@@ -668,7 +677,7 @@ def _precision_losses(comparison: Comparison) -> Losses:
         lost=np.zeros(count),
         won=np.zeros(count),
         per_image=np.ones(count),
-        few_clusters=(comparison.clusters is not None) & (change.df_images + 1 < LEAST_CLUSTERS),
+        few_clusters=_few_clusters(comparison, change),
         change=change,
     )
 

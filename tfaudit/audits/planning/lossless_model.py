@@ -14,7 +14,7 @@ from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.precision import MOST_IMAGES, smallest
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import ENOUGH, Change, least_variance
+from tfaudit.stats.two_way import Change, least_variance_of_changes
 
 PLANNED = ("overall_drop_pp", "worst_class_drop_pp")
 """Limits that a plan can simulate."""
@@ -424,9 +424,7 @@ def _parts_of_changes(
     """
     first, squares, fourth = powers
     of_images = (squares - first**2 / images) / (images - 1) / images
-    # as `two_way` does
-    least = (np.clip(fourth - fourth**2 / images, 0, ENOUGH) / 2 + 1) * least_variance(images)
-    of_images = np.maximum(of_images, least)
+    of_images = np.maximum(of_images, least_variance_of_changes(fourth, images))
     parts = means.var(axis=2, ddof=1) / members
     of_members = parts.sum(axis=0)
     df_members = ratio(of_members**2, (parts**2).sum(axis=0) / (members - 1))
