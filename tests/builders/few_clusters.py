@@ -1,9 +1,7 @@
 """Simulated studies whose images come in few clusters of unequal sizes, some of which lose much."""
 
+from tests.builders.limits_at_truth import errors_at_limit
 from tests.builders.simulated_studies import CLASSES, Truth, expected_changes, simulate
-from tfaudit.audits.gate.checks import FAIL, PASS
-from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 
 IMAGES = 150
@@ -22,15 +20,12 @@ def cluster_errors(clusters: int, members: int, seed: int) -> dict[str, bool]:
     )
     true = -100 * float(expected_changes(truth, members).mean())
     measured = measure(*simulate(truth, seed, members=members, images=IMAGES))
-    low, high = float(measured.overall.low[0]), float(measured.overall.high[0])
-
-    def outcome(ratio: float) -> str:
-        return judge(measured, Limits(overall_drop_pp=true / ratio)).outcome
-
+    low, high = measured.overall.low[0], measured.overall.high[0]
+    errs = errors_at_limit(measured, "overall_drop_pp", true, (low, high))
     return {
-        "1.1: passes": outcome(1.1) == PASS,
-        "1.1: interval below": high < true / 1.1,
-        ".9: fails": outcome(0.9) == FAIL,
-        "coverage": low <= true <= high,
+        "1.1: passes": errs["1.1: passes"],
+        "1.1: interval below": bool(high < true / 1.1),
+        ".9: fails": errs[".9: fails"],
+        "coverage": errs["coverage"],
         "fewer than 20": bool(measured.overall.few_clusters[0]),
     }

@@ -19,7 +19,7 @@ from tests.builders.simulated_studies import (
 from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.gate.measurements import Measurements, measure
 
 LOSSES = {
     "one class of ten loses 25 points": (0.25, 0.0),
@@ -30,6 +30,26 @@ LOSSES = {
 
 ERRORS = {"1.1": [PASS], "1": [PASS, FAIL], ".9": [FAIL]}
 """Outcomes that are errors, by what the truth is, in units of the limit."""
+
+
+def errors_at_limit(
+    measured: Measurements, limit: str, true: float, interval: tuple[float, float]
+) -> dict[str, bool]:
+    """Return whether one limit errs where the truth is 1.1 and .9 times it, and whether the interval holds the truth.
+
+    Args:
+        measured: the measurements of a study.
+        limit: name of the limit, such as "overall_drop_pp".
+        true: the true value of what it bounds, in its unit.
+        interval: both ends of the measured interval, in the same unit.
+    """
+
+    def outcome(ratio: float) -> str:
+        return judge(measured, Limits(**{limit: true / ratio})).outcome
+
+    low, high = map(float, interval)
+    errs = {"1.1: passes": outcome(1.1) == PASS, ".9: fails": outcome(0.9) == FAIL}
+    return errs | {"coverage": low <= true <= high}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 import numpy as np
 
+from tests.builders.limits_at_truth import errors_at_limit
 from tests.builders.simulated_studies import Truth, class_names, expected_changes, simulate
-from tfaudit.audits.gate.checks import FAIL, PASS
-from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 
 BOUND_PP = 5.0
@@ -42,13 +40,5 @@ def tail_errors(name: str, members: int, seed: int) -> dict[str, bool]:
     true = float(np.mean(-100 * changes > BOUND_PP))
     measured = measure(*simulate(truth, seed, members=members, images=sizes))
     found = measured.share_beyond(BOUND_PP)
-
-    def outcome(ratio: float) -> str:
-        return judge(measured, Limits(share_beyond=true / ratio)).outcome
-
-    return {
-        "1.1: passes": outcome(1.1) == PASS,
-        ".9: fails": outcome(0.9) == FAIL,
-        "coverage": bool(found.low <= true <= found.high),
-        "nothing known": bool(found.high >= 1),
-    }
+    errs = errors_at_limit(measured, "share_beyond", true, (found.low, found.high))
+    return errs | {"nothing known": bool(found.high >= 1)}

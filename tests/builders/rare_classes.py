@@ -2,10 +2,8 @@
 
 import dataclasses
 
+from tests.builders.limits_at_truth import errors_at_limit
 from tests.builders.simulated_studies import Truth, expected_changes, simulate
-from tfaudit.audits.gate.checks import FAIL, PASS
-from tfaudit.audits.gate.gate import judge
-from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 
 OF_OTHERS = 200
@@ -51,13 +49,5 @@ class RareClass:
         sizes[rare] = self.images
         measured = measure(*simulate(self.truth, seed, members=self.members, images=sizes))
         low, high = measured.classes.low[rare], measured.classes.high[rare]
-
-        def outcome(ratio: float) -> str:
-            return judge(measured, Limits(worst_class_drop_pp=self.loss / ratio)).outcome
-
-        return {
-            "1.1: passes": outcome(1.1) == PASS,
-            ".9: fails": outcome(0.9) == FAIL,
-            "coverage": bool(low <= self.loss <= high),
-            "half-width": float(high - low) / 2,
-        }
+        errs = errors_at_limit(measured, "worst_class_drop_pp", self.loss, (low, high))
+        return errs | {"half-width": float(high - low) / 2}
