@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
 from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.ratios import member_mean
+from tfaudit.store.files import file_seal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,10 +128,8 @@ def _where(path: Path | None, record: Mapping[str, Any], damage: str) -> str:
             if imported
             else "not in this study, which holds predictions only"
         )
-    if (seal := record.get("file_sha256")) is not None:
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != seal:
-                return f"{path}, which has changed since it was judged"
+    if record.get("file_sha256") not in (None, file_seal(path)):
+        return f"{path}, which has changed since it was judged"
     return str(path)
 
 

@@ -1,7 +1,6 @@
 """Import of predictions as a study, for the report and the viewer."""
 
 import dataclasses
-import hashlib
 import importlib.metadata
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +14,7 @@ from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.runtime.names import clean_name, clean_names, clean_table
 from tfaudit.stats.group_codes import CLUSTER
-from tfaudit.store.files import lock
+from tfaudit.store.files import file_seal, lock
 from tfaudit.store.judging import BY_DEFAULT, Judging
 from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store
@@ -190,9 +189,8 @@ def _recorded(
         whole = path.resolve()
         inside = whole.is_relative_to(directory.resolve())
         place = whole.relative_to(directory.resolve()) if inside else whole
-        with path.open("rb") as file:
-            seal = hashlib.file_digest(file, "sha256").hexdigest()
-        recorded.setdefault(clean_name(name), {}).update(file=str(place), file_sha256=seal)
+        sealed = {"file": str(place), "file_sha256": file_seal(path)}
+        recorded.setdefault(clean_name(name), {}).update(sealed)
     return recorded
 
 

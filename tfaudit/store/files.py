@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import functools
+import hashlib
 import json
 import os
 import platform
@@ -221,6 +223,18 @@ def _no_locks(directory: str | Path) -> InputError:
     return InputError(
         "directory", got, "a directory on a file system with locks, such as a local disk"
     )
+
+
+def file_seal(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; a file that has not changed is read once."""
+    state = path.stat()
+    return _seal_of_state(path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _seal_of_state(path: Path, *state: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:
