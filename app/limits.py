@@ -81,5 +81,5 @@ def _choose_limit(name: str, default: float | None) -> float | None:
         format="%.6g",
         placeholder="not checked",
         help=quantity.description,
-        persist_state="page",  # the browser draws a closed field anew with its default, which is empty
+        persist_state="page",  # a closed field would come back with its default, which is empty
     )

@@ -54,20 +54,24 @@ SIDE_BY_SIDE = "How do all variants compare, side by side?"
 class ViewerPage:
     """A page of the viewer. It has no icon: for a page's icon the browser would ask a server elsewhere."""
 
-    module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
-    title: str  # in the menu
+    # Module of this package whose function `page` takes the `StudyAudit` and draws the page.
+    module: str
+    # Title in the menu.
+    title: str
     # Audits it shows; an audit with a question that no page shows gets a page of its own.
     audits: tuple[str, ...] = ()
-    under: str = (
-        ""  # path of the entry of the menu that leads to it; empty for an entry of the menu
-    )
-    heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
-    definition: str = ""  # what its words mean, in a line below the heading
-    answers_first: bool = (
-        False  # whether the definition stands behind a "?", so that the answer fits one screen
-    )
-    always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
-    asks: str = ""  # what it answers; by default the question of its first audit
+    # Path of the entry of the menu that leads to it; empty for an entry of the menu.
+    under: str = ""
+    # Heading above the page; by default the title. `{study}` is the name of the study.
+    heading: str = ""
+    # What its words mean, in a line below the heading.
+    definition: str = ""
+    # Whether the definition stands behind a "?", so that the answer fits one screen.
+    answers_first: bool = False
+    # Whether it is in every menu: where a study allows none of its audits, it says what to run.
+    always: bool = False
+    # What it answers; by default the question of its first audit.
+    asks: str = ""
 
     @property
     def question(self) -> str:
@@ -138,7 +142,7 @@ def _audit_page(name: str, under: str) -> ViewerPage:
 PAGES: Mapping[str, ViewerPage] = _pages()
 
 WHO_PAYS = ("classes", "exemplars", "groups", "intersections", "slices")
-"""Pages that ask whom compression harms: they open on the variant that harms a class most."""
+"""Pages about whom compression harms; they open on the variant that harms a class most."""
 
 
 def entries(data: StudyData | None) -> Iterator[str]:

@@ -88,7 +88,7 @@ def _show_sizes(table: pd.DataFrame, click: Callable[..., None], *, single: bool
     """Draw the size of every variant's file against its accuracy, if sizes are known."""
     st.header("Size and accuracy")
     if not table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
-        st.info("The sizes of the models are unknown.")
+        st.info("The model sizes are unknown.")
         return
     changes = "predictions change" if single else "images change their prediction"
     st.caption(with_noun(f"The larger the point, the more {changes}."))

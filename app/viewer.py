@@ -69,7 +69,7 @@ def _draw_menu(path: str, opened: SharedAudit | Exception) -> None:
 
 
 def _draw_neighbours(path: str, data: StudyData) -> None:
-    """Draw links between a page of the menu and those below it."""
+    """Draw links between an entry of the menu and the pages below it."""
     entry = PAGES[path].under or path
     if not (others := below(entry, data)) or path == "more":
         return

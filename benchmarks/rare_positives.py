@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 SENSITIVITY, NOISE, SHARED = 0.9, 0.3, 0.95
 FALSE_ALARMS = ((0.005, 0.0115), (0.0005, 0.0015))
-"""Shares of the negative images that are taken for positive, before and after."""
+"""False positive rates before and after."""
 
 
 def detectors(
@@ -50,7 +50,7 @@ def detectors(
 def precision_row(
     positives: int, alarms: tuple[float, float], members: int, paired: bool, studies: int
 ):
-    """Return how often the interval of the change of precision is right."""
+    """Return the coverage and the error rates of the interval of the change of precision."""
     labels = (np.arange(100 * positives) < positives).astype(int)
     found = SENSITIVITY / (SENSITIVITY + 99 * np.array(alarms))
     loss = found[0] - found[1]

@@ -3,10 +3,10 @@
     python benchmarks/remedies.py [--model digits_convnet] [--edge 32] [--batch 128] [--steps 60] [--rounds 9]
 
 The same model, compiled once, is trained on random images by plain `fit`, with `Distillation` (a teacher of the same
-architecture), plain and focal. They and plain training take turns in a new order in every round, and each round gives
-one ratio for each. The forward pass of the teacher alone is timed
-in the same turns, by a compiled function on the same batches. Printed are median ratios and their quartiles. Times are
-CPU times of the process, which other processes hardly disturb.
+architecture), plain and focal. They take turns with plain training, in a new order in every round, and each round gives
+a ratio for each. The teacher's forward pass alone is timed in the same turns, by a compiled function on the same
+batches. The script prints median ratios with their quartiles, of the process's CPU times, which
+other processes hardly disturb.
 
 Goal: at most one forward pass of the teacher and 10 % more than plain training.
 """

@@ -100,10 +100,10 @@ class ClassImpact(Result):
         `verdict` (lost recall, gained recall, no change, cannot tell); the change relative to that of the overall
         accuracy: the same columns with `relative_`, and `relative_verdict` (worse than average, better than average, as
         average, cannot tell); `precision_before`, `precision_after`, `precision_pp` (their difference) with
-        `precision_low_pp`, `precision_high_pp`, `precision_p`;
-        `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
-        `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
-        `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
+        `precision_low_pp`, `precision_high_pp`, `precision_p`; `relative_recall`, `zero_denominators`; the test of [F]:
+        `published_pp` with `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`,
+        `published_p_holm`, `published_p_bh`, `published_direction` (worse than average, better than average, no
+        evidence).
 
         Args:
             correction: correction of the verdicts and directions for the number of classes, that of lost and gained

@@ -104,10 +104,8 @@ def forecast_quality(
     some = np.flatnonzero(np.isfinite(areas))  # a pair without changes has no area
     area = float(areas[some].mean()) if len(some) else float("nan")
     influences = Rows(len(some), lambda k: flips.separation(some[k])[1])
-    least = (
-        2 * (float(flips.changes.mean()) + 1)
-    ) ** -2  # one more change, at a margin that tells nothing
-    low, high = flips.interval(area, influences, areas[some], least)
+    changes = float(flips.changes.mean()) + 1  # one more, at a margin that tells nothing
+    low, high = flips.interval(area, influences, areas[some], (2 * changes) ** -2)
     return ForecastQuality(
         pd.DataFrame([flips.found(share) for share in LOOKED_AT]),
         area,

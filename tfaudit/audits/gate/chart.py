@@ -40,8 +40,8 @@ def outcome_encoding(frame: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
 def gate_chart(frame: pd.DataFrame) -> Drawing:
     """Draw one line per check, each with its own scale from no loss to beyond the limit, which is in the middle.
 
-    A line is drawn in units of its limit: 0 is no loss, 1 the limit. The bar is the
-    interval; it is cut off at two limits and at minus one.
+    A line is drawn in units of its limit: 0 is no loss, 1 the limit. The bar is the interval; it is cut off at two
+    limits and at minus one.
 
     Args:
         frame: table that `tfaudit.audits.gate.gate.Verdict.labelled_frame` returns.
