@@ -1,10 +1,12 @@
 """The pages of the viewer and its menu: at most eight entries, by what a visitor wants to know."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.remedies import remedied
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.audits.remedies.declaration import REMEDIES
 
 PIES = (
     "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
@@ -33,7 +35,6 @@ POINTS = (
     "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
     "variants that no other beats in one objective without losing in another."
 )
-ALL = "Every compressed variant beside the others; what is claimed is corrected for all variants together."
 GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
 SLICES = (
     "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
@@ -47,7 +48,6 @@ FLIPS = (
     "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
 )
-SIDE_BY_SIDE = "How do all variants compare, side by side?"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +72,8 @@ class ViewerPage:
     always: bool = False
     # What it answers; by default the question of its first audit.
     asks: str = ""
+    # Whether a study has what the page shows beside the results of its audits.
+    needs: Callable[[StudyData], object] = lambda data: True
 
     @property
     def question(self) -> str:
@@ -82,6 +84,8 @@ class ViewerPage:
     def applies(self, data: StudyData) -> bool:
         """Return whether the study has something for the page to show; a link opens it anyway."""
         keys = data.compressed_keys
+        if keys and not self.needs(data):
+            return False
         anything = self.always or not self.audits or not keys
         return anything or any(
             AUDITS[name].applies(data, key) for name in self.audits for key in keys
@@ -117,8 +121,8 @@ def _pages() -> dict[str, ViewerPage]:
             "operating_points", "Trade-offs", ("unfairness",), definition=POINTS
         ),
         "more": ViewerPage("more", "More", always=True),
-        "levels": ViewerPage(
-            "all_variants", "All variants", (), "more", definition=ALL, asks=SIDE_BY_SIDE
+        "remedies": ViewerPage(
+            "remedies", REMEDIES.title, (), "more", asks=REMEDIES.question, needs=remedied
         ),
         "negative_flips": _audit_page("negative_flips", "more"),
         "distortion": ViewerPage(

@@ -59,7 +59,6 @@ PARAMETERS = frozenset(
         "groups",
         "by",
         "property",
-        "across",
         "against",
         "floor",
         "worth",

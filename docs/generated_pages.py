@@ -13,10 +13,10 @@ import typer.cli
 import typer.main
 
 import tfaudit.cli
-from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.harm import HarmBenchmark
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
+from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS, text_columns
 from tfaudit.outlets.harm_page import CAVEATS, RULES, shown_entries
@@ -48,9 +48,9 @@ def write(folder: Path) -> None:
 def sections_page() -> str:
     """Return a table of the sections of a report with their questions and sources."""
     rows = [
-        f"| {audit.shown.title} | {audit.shown.question} | {audit.shown.source} |"
-        for audit in (*AUDITS.values(), *ACROSS.values())
-        if audit.shown
+        f"| {shown.title} | {shown.question} | {shown.source} |"
+        for shown in (*(audit.shown for audit in AUDITS.values()), REMEDIES)
+        if shown
     ]
     return "\n".join(["| section | question | source |", "|---|---|---|", *rows, ""])
 

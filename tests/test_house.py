@@ -149,7 +149,6 @@ COMPOSED = {
     "remedies": {"exemplars"},
     "robustness": {"exemplars"},
     "attributes": {"exemplars"},
-    "difficulty": {"exemplars"},
     "calibration": {"flips"},
     "flips": {"prediction_counts"},
 }

@@ -25,14 +25,10 @@ from tests.builders.factor_tables import SPARSE, TABLE
 from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tfaudit.analysis.serialization import _MISFITS, _table, _table_bytes, pack, unpack
-from tfaudit.audits.accuracies.accuracies import accuracies
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
-from tfaudit.audits.claims.claims import claims
-from tfaudit.audits.class_recalls.class_recalls import class_recalls
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.difficulty.difficulty import difficulty_levels
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
@@ -128,19 +124,6 @@ RESULTS = {
     "operating points": operated,
     "operating points, no choice": lambda: operating_points(
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
-    ),
-    "all accuracies": lambda: accuracies(
-        summary({"dense": BEFORE, "int8": AFTER}, permutations=0).accuracies
-    ),
-    "all claims": lambda: claims(
-        {"int8": class_impact(BEFORE, AFTER).frame(), "one": compare(ONE, OTHER).frame()}
-    ),
-    "all recalls": lambda: class_recalls(
-        pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}),
-        pd.Series([0.9, 0.8]),
-    ),
-    "all exemplars": lambda: difficulty_levels(
-        {"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}
     ),
     "all remedies": lambda: remedies({"distillation": (BEFORE, AFTER, population(2, hurt=[3]))}),
     "pairs": lambda: compare(ONE, OTHER),

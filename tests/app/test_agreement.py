@@ -17,7 +17,6 @@ from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import and_nightly, seeds
 from tests.builders.pages import words
 from tests.builders.simulated_studies import random_store
-from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
@@ -317,10 +316,6 @@ class Place:
         for key, pair in self.study_audit.model_pairs.items():
             frame = pair.frame()
             assert tuple(frame["class"][frame["verdict"] == LOST]) == verdict.lost[key]
-        if claims := ACROSS["claims"].compute(self.study_audit):
-            counts = claims.frame().set_index("title")["lost_all"]
-            for key, title in self.titles.items():
-                assert counts.get(title, 0) == len(verdict.lost.get(key, ()))
 
     def _operating_points_agree(self, verdict, limited):
         app = self.open_page(self.directory, "operating_points", **limited)

@@ -172,7 +172,6 @@ CHARTS = and_nightly(
     [
         ("corruptions", "chart-relative-change", 3, "corruptions"),
         ("negative_flips", "chart-negative_flips", 0, "exemplars"),
-        ("levels", "chart-across-accuracies", 40, "exemplars"),
         ("", "chart-size", -1, "classes"),
         ("distortion?distortion=Classes", "chart-balances", 3, "classes"),
         ("operating_points", "chart-operating-points", 1, "classes"),
@@ -204,9 +203,6 @@ CHARTS = and_nightly(
             5,
             "exemplars",
         ),
-        ("levels?across=Classes+over+all+variants", "chart-across-claims", 3, "exemplars"),
-        ("levels?across=Classes+over+sparsity", "chart-across-class_recalls", -1, "exemplars"),
-        ("levels?across=Exemplars+over+levels", "chart-across-exemplar_levels", -1, "exemplars"),
     ],
 )
 

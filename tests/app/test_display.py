@@ -10,7 +10,6 @@ import pytest
 
 alt = pytest.importorskip("altair")
 pytest.importorskip("streamlit")
-from tfaudit.analysis.across_variants import ACROSS  # noqa: E402
 from tfaudit.analysis.audits import AUDITS  # noqa: E402
 from tfaudit.app.display import PADDING, WIDE, Specified  # noqa: E402
 from tfaudit.charts.rendering import FIT  # noqa: E402
@@ -123,7 +122,11 @@ def draw_shares():
     from tfaudit.app.display import show_table
 
     rows = pd.DataFrame(
-        {"accuracy": [0.7, 0.7738], "difference_pp": [-0.5, 12.0], "sd": [0.0027, 0.003]}
+        {
+            "accuracy": [0.7, 0.7738],
+            "difference_pp": [-0.5, 12.0],
+            "negative_share": [0.0027, 0.003],
+        }
     )
     show_table(rows.assign(examples=[10_000, 5], chi=[1100.0, float("nan")]), "rows")
 
@@ -132,10 +135,10 @@ def test_numbers_of_a_grid_have_the_texts_of_the_catalogue_and_sort_as_numbers(a
     (grid,) = app_test.from_function(draw_shares, default_timeout=60).run().dataframe
     assert grid.value["accuracy"].tolist() == [0.7, 0.7738]
     texts = pa.ipc.open_stream(grid.proto.arrow_data.styler.display_values).read_pandas()
-    assert texts.iloc[0].tolist() == ["70.00 %", "−0.50", "0.27", "10,000", "1100"]
-    assert texts.iloc[1].tolist() == ["77.38 %", "+12.00", "0.30", "5", "–"]
+    assert texts.iloc[0].tolist() == ["70.00 %", "−0.50", "0.27 %", "10,000", "1100"]
+    assert texts.iloc[1].tolist() == ["77.38 %", "+12.00", "0.30 %", "5", "–"]
     labels = {name: column.get("label") for name, column in json.loads(grid.proto.columns).items()}
-    assert (labels["accuracy"], labels["sd"]) == ("accuracy", "sd, pp")
+    assert (labels["accuracy"], labels["negative_share"]) == ("accuracy", "newly wrong")
 
 
 def test_a_grid_writes_numbers_as_the_catalogue_does(app_test, monkeypatch):
@@ -241,7 +244,7 @@ def lists_of_columns():
                 and all(isinstance(item, str) for item in value)
             ):
                 yield pytest.param(value, id=f"{name}.{constant}")
-    for audit in (*AUDITS.values(), *ACROSS.values()):
+    for audit in AUDITS.values():
         for name, table in audit.shown.tables.items() if audit.shown else ():
             yield pytest.param(table.columns, id=f"{audit.shown.name}.{name}")
 

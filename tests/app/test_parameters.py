@@ -39,7 +39,7 @@ PLACES = {
         *FLAGS.values(),
         *("image", "floor", "worth", "worth-unfairness", "worth-accuracy", "against"),
     },
-    "levels": {"image", "across"},
+    "remedies": {"image"},
     "groups": {*IMAGE, "by", "groups"},
     "slices": {*IMAGE, "slice", "page"},
     "forecast": {*IMAGE, "page"},

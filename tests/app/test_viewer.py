@@ -17,13 +17,11 @@ from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import HARMED, unescaped, words
 from tests.builders.populations import population
 from tests.builders.studies import TWO, change_images, make_study
-from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app import menu
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.menu import PAGES
-from tfaudit.app.nouns import with_noun
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.flips.declaration import rate_findings
@@ -80,7 +78,7 @@ def test_every_page_of_other_studies(open_page, made_once, study, name):
     directory = made_once(f"pages of {study}", lambda place: make_study(place, **STUDIES[study]))
     app = open_page(directory, name)
     assert not [error.value for error in app.error]
-    if study == "baseline alone" and name in ("classes", "exemplars", "levels"):
+    if study == "baseline alone" and name in ("classes", "exemplars"):
         assert "no compressed variant" in words(app)
 
 
@@ -308,17 +306,17 @@ def test_names_are_shown_as_they_are():
 
 
 @pytest.mark.slow
-def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
-    directory = make_study(tmp_path, variants=(Pruned(0.5), Pruned(0.9))).directory
-    for audit in ACROSS.values():
-        app = open_page(directory, "levels", across=audit.shown.title)
+def test_remedies_have_a_page_where_a_study_has_one(open_page, tmp_path):
+    controls = (Pruned(0.5, treatment="finetune"),)
+    distilled = (*controls, dataclasses.replace(controls[0], remedy="distillation"))
+    for variants in (controls, distilled):
+        store = make_study(tmp_path / str(len(variants)), variants=variants)
+        known = variants is distilled
+        assert PAGES["remedies"].applies(StudyAudit.read(store).data) is known
+        app = open_page(store.directory, "remedies")
         assert not app.exception
         assert not app.error
-        asked = escape(with_noun(audit.shown.question))
-        assert any(asked in text.value for text in app.markdown)
-        known = audit.shown.name != "remedies"  # no variant has one
-        assert bool(app.get("vega_lite_chart")) is known
-        assert known or app.info[0].value == f"This audit needs {audit.takes}; this study has none."
+        assert bool(app.get("vega_lite_chart")) is known is not bool(app.info)
 
 
 def test_negative_flips_says_its_answer_as_a_sentence(open_page, store):

@@ -7,7 +7,7 @@ from scipy import stats
 from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
 from tfaudit import InputError, Predictions, Pruned, Quantized
-from tfaudit.analysis.across_variants import ACROSS
+from tfaudit.analysis.remedies import study_remedies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.remedies.remedies import BETTER, CANNOT_TELL, MEASURES, remedies
 from tfaudit.stats.two_way import mean_change
@@ -114,7 +114,7 @@ def test_a_study_compares_remedies_of_pruning_and_training_for_int8(tmp_path):
     pruned = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), "distillation")]
     aware = [Quantized("int8"), Quantized("int8", remedy="quantization_aware")]
     store = make_study(tmp_path, variants=(*pruned, *aware))
-    result = ACROSS["remedies"].compute(StudyAudit.read(store))
+    result = study_remedies(StudyAudit.read(store).data)
     frame, titles = result.frame(), store.study.titles
     assert set(frame["title"]) == {titles[variant.key] for variant in (pruned[1], aware[1])}
     assert (

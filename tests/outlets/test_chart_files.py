@@ -56,7 +56,7 @@ def test_save_charts(store, tmp_path):
         "accuracy-slope",
         "balances",
     }  # no corrected slopes
-    names |= {"operating-points", "accuracies", "claims", "exemplar-levels"}
+    names |= {"operating-points", "classes"}
     names.add("chance-magnitude-0.9")  # int8 is paired: no test reassigns its members
     per_variant = ("class-impact", "calibration", "negative-flips", "intersections")
     names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}

@@ -37,9 +37,9 @@ from tfaudit.study.variants import Pruned
 @pytest.mark.slow
 def test_a_population_without_more(store):
     found = sections_of(store)
-    assert {"chance", "distortion", "operating-points", "negative-flips", "claims"} <= set(found)
+    assert {"chance", "distortion", "operating-points", "negative-flips"} <= set(found)
     groups_needed = {"groups", "attributes", "trends"}
-    more_needed = {"model-pair", "robustness", "factors", "costs", "survey", "class-recalls"}
+    more_needed = {"model-pair", "robustness", "factors", "costs", "survey"}
     assert not (groups_needed | more_needed) & set(found)
     by_chance = chance(
         store.predictions("dense"), store.predictions("magnitude-0.9"), permutations=50
@@ -224,7 +224,7 @@ def everything(tmp_path_factory):
 def test_every_section_says_what_it_shows_and_cites_its_source(everything):
     study_audit, sections = everything
     keys = [section.key for section in sections]
-    assert len(set(keys)) == len(keys) >= 14
+    assert len(set(keys)) == len(keys) >= 10
     for section in sections:
         assert section.question.endswith("?")
         assert section.question.count(". ") == 0

@@ -6,7 +6,6 @@ Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`, `forec
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`; `slices` where no group is known
-All variants  `accuracies`, `claims`, `class_recalls`, `difficulty_levels`
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
 Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
@@ -41,10 +40,6 @@ _MODULES = {
     "flips.image_changes": ("image_changes",),
     "classes.class_rates": ("class_rates",),
     "summary.summary": ("summary", "Summary"),
-    "accuracies.accuracies": ("accuracies", "Accuracies"),
-    "claims.claims": ("claims", "Claims"),
-    "class_recalls.class_recalls": ("class_recalls", "ClassRecalls"),
-    "difficulty.difficulty": ("difficulty_levels", "DifficultyLevels"),
     "operating_points.operating_points": (
         "trade_offs",
         "operating_points",

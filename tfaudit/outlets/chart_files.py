@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audits.classes.heat_map import variants_heat_map
 from tfaudit.audits.exemplars.chart import difficulty_chart
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.summary.summary import Summary
@@ -19,7 +20,7 @@ from tfaudit.store.requested_files import write_requested
 
 
 def study_charts(audit: Summary) -> dict[str, Drawing]:
-    """Return the charts of the main table by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
+    """Return the charts of the main table by file name: `accuracy`, `difficulty`, `classes`, `class-impact-VARIANT`."""
     charts: dict[str, Drawing] = {"accuracy": audit.chart()}
     titles = audit.table.set_index("variant")["title"]
     if audit.exemplars:
@@ -28,6 +29,9 @@ def study_charts(audit: Summary) -> dict[str, Drawing]:
             for key, exemplars in audit.exemplars.items()
         ]
         charts["difficulty"] = difficulty_chart(pd.concat(tables, ignore_index=True))
+    if len(audit.impacts) > 1:
+        frames = {titles[key]: impact.frame() for key, impact in audit.impacts.items()}
+        charts["classes"] = variants_heat_map(frames)
     return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
 
 

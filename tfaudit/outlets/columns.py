@@ -781,54 +781,8 @@ PARTS["The benchmark of compression harm"] = {
     "harm.passes": _count("passing", help="Models for which the gate passes it"),
     "harm.members": _count("members", help="Compressed models that the figures are means over"),
 }
-PARTS["All variants side by side"] = {
-    "accuracies.rank": _text(
-        "accuracy", "The true class counts as right among the first k predictions"
-    ),
-    "mean": _share("mean", "Over the members", ".2f"),
-    "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
-    "least": _share("lowest", "Over the members", ".2f"),
-    "median": _share("median", "Over the members", ".2f"),
-    "most": _share("highest", "Over the members", ".2f"),
-    "tested": _count("classes", help="Classes with test images"),
-    "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
-    "expected_false": _number(
-        "by chance",
-        ".2g",
-        "Alpha times the number of classes: the most that chance alone gives on average",
-    ),
-    "holm_own": _count(
-        "corrected, own", help=f"Classes after {_HOLM} over the classes of the variant"
-    ),
-    "holm_all": _count(
-        "corrected, all", help=f"Classes after {_HOLM} over the classes of all variants"
-    ),
-    "bh_all": _count(
-        "corrected (BH), all", help=f"Classes after {_BH} over the classes of all variants"
-    ),
-    "lost_all": _count("lost", help=f"Classes that lost recall, after {_HOLM} over all variants"),
-    "gained_all": _count(
-        "gained", help=f"Classes that gained recall, after {_HOLM} over all variants"
-    ),
-    "p_holm_own": _holm("the classes of the variant", "p, corrected, own"),
-    "p_holm_all": _holm("the classes of all variants", "p, corrected, all"),
-    "p_bh_all": _p(
-        "p, corrected (BH), all", help=f"p after {_BH} over the classes of all variants"
-    ),
-    "method": _text("method"),
-    "class_recalls.level": _share("sparsity", form=".4g"),
-    "class_recalls.recall": _share("recall", "Mean over the members"),
-    **{
-        f"top{k}_{group}": _share(f"top-{k} {heading}", f"Accuracy on {meaning}", ".2f")
-        for k in (1, 5)
-        for group, heading, meaning in (
-            ("non_pies", "unchanged", "images whose modal label stays"),
-            ("pies", "changed", "images whose modal label changes"),
-            ("all", "all", "all images"),
-        )
-    },
-}
 PARTS["Recall distortion"] = {
+    "method": _text("method"),
     "mark": _text(
         "mark",
         "Verdict on the corrected slope, for all levels of a method at once: < classes move closer together, > further "

@@ -66,6 +66,7 @@ _ALWAYS_CITED = "[F] [W] [H] [BH]"
 _DESCRIPTIONS = {
     "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",
     "difficulty": "Accuracy on PIEs, on the other images and on all, for baseline and compressed models.",
+    "classes": "Change of recall of every class in every variant; a dot marks a loss or gain after the correction.",
     "class": "Classes by change of recall, with intervals; the table of classes has the same figures.",
 }
 """Alternative text of the charts of the main table, by the first word of their names."""

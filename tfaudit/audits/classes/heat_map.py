@@ -1,10 +1,12 @@
 """Heat maps of changes by class and by variant or corruption."""
 
+from collections.abc import Mapping
+
 import altair as alt
 import pandas as pd
 
-from tfaudit.audits.classes.chart import ClassQuestion
-from tfaudit.charts.style import INK, PALE, Drawing
+from tfaudit.audits.classes.chart import QUESTIONS, ClassQuestion
+from tfaudit.charts.style import INK, PALE, Drawing, tooltips
 
 SHOWN = 30  # maximum number of classes in half a page
 WIDEST = 300  # width of all cells of a row in pixels
@@ -55,3 +57,24 @@ def class_heat_map(
     chart = alt.layer(base.mark_rect().encode(color=colour), dots)
     some = f"the {most} classes with the largest change, of {len(largest):,}"
     return chart.properties(title=some) if len(largest) > most else chart
+
+
+def variants_heat_map(frames: Mapping[str, pd.DataFrame]) -> Drawing:
+    """Draw the changes of recall by class and variant; a dot marks a verdict that is a claim.
+
+    Args:
+        frames: the frame of a `ClassImpact` for each variant, by title.
+    """
+    cells = pd.concat([frame.assign(title=title) for title, frame in frames.items()])
+    cells = cells.reset_index(drop=True)
+    axis = alt.Axis(labelAngle=-50, labelLimit=130)
+    points = dict.fromkeys(("change_pp", "change_low_pp", "change_high_pp"), "+.2f")
+    shown = ["class", "title", *points, "verdict"]
+    return class_heat_map(
+        cells[shown],
+        alt.X("title:N", sort=list(frames), title=None, axis=axis),
+        [*tooltips("class", "title", **points), *tooltips("verdict")],
+        QUESTIONS["change"],
+        value="change_pp",
+        reach=cells["change_pp"].abs().max() or 1.0,
+    )

@@ -4,11 +4,12 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 
-from tfaudit.analysis.across_variants import ACROSS, Across
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.remedies import study_remedies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.outlets.sections.audit import Shown, audit_section, section_of
 from tfaudit.outlets.sections.candidates import candidates_section
 from tfaudit.outlets.sections.costs import costs_section
@@ -26,19 +27,16 @@ METHODS = "Methods"
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Who pays": (
-        "claims",
         "model_pair",
         "groups",
         "intersections",
         "slices",
         "divergence",
         "distortion",
-        "class_recalls",
     ),
     "Which images": (
         "negative_flips",
         "forecast",
-        "exemplar_levels",
         "attributes",
         "trends",
         "survey",
@@ -51,7 +49,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "calibration",
         "remedies",
     ),
-    METHODS: ("accuracies", "chance", "factors"),
+    METHODS: ("chance", "factors"),
 }
 """Parts of a report after its verdict, and the audits of each in order."""
 
@@ -63,9 +61,9 @@ def _chance(study_audit: StudyAudit) -> Section | None:
     return section_of(CHANCE, [Shown(chances[key], titles[key], key) for key in chances])
 
 
-def _across(audit: Across, study_audit: StudyAudit) -> Section | None:
-    result = audit.compute(study_audit)
-    return None if result is None else section_of(audit.shown, [Shown(result)])
+def _remedies(study_audit: StudyAudit) -> Section | None:
+    result = study_remedies(study_audit.data)
+    return None if result is None else section_of(REMEDIES, [Shown(result)])
 
 
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
@@ -80,6 +78,7 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         "distortion": distortion_section,
         "operating_points": functools.partial(operating_points_section, limits=limits),
         "costs": costs_section,
+        "remedies": _remedies,
         "trends": trends_section,
         "factors": factors_section,
         "forecast": forecast_section,
@@ -90,7 +89,7 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         for name, audit in AUDITS.items()
         if audit.shown
     }
-    makers |= {name: functools.partial(_across, audit) for name, audit in ACROSS.items()} | by_hand
+    makers |= by_hand
     placed = itertools.chain(*PARTS.values())
     return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
 

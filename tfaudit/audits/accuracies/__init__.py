@@ -1,1 +1,0 @@
-"""Accuracies of the members of every population."""

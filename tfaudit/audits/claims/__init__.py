@@ -1,1 +1,0 @@
-"""Changes of classes over all variants, corrected together."""

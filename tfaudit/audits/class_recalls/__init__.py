@@ -1,1 +1,0 @@
-"""Recall of every class over sparsity."""

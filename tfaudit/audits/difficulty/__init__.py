@@ -1,1 +1,0 @@
-"""Difficulty of exemplars for every variant."""
