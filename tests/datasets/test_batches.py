@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.batches import read_batches
@@ -71,8 +72,8 @@ class Endless(Loader):
 @pytest.mark.parametrize("form", [PAIRS, iter(PAIRS), Loader(), Flow(), Numbered(2)])
 def test_known_lengths_are_used(form):
     examples = read_examples(form, "own")
-    np.testing.assert_array_equal(examples.x, X)
-    np.testing.assert_array_equal(examples.labels, Y)
+    assert_array_equal(examples.x, X)
+    assert_array_equal(examples.labels, Y)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Benchmark sets: every one by its mock, their classes in the model's numbering, and what does not fit."""
 
-import numpy as np
 import pytest
 import tensorflow_datasets as tfds
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.benchmarks import (
@@ -63,7 +63,7 @@ def test_the_sets_are_numbered_as_their_parents(name):
     benchmark = loaded(mock, parent)
     assert benchmark_condition(mock).dataset == mock
     source = mock.removesuffix("/restricted")
-    np.testing.assert_array_equal(benchmark.labels, load_dataset(source, split).labels)
+    assert_array_equal(benchmark.labels, load_dataset(source, split).labels)
     assert benchmark.dataset.image_shape == TRAINED[parent][1]
     assert (
         benchmark.dataset.num_examples == len(set(benchmark.dataset.example_ids)) == MOCK_EXAMPLES
@@ -116,7 +116,7 @@ def test_images_of_the_models_shape_are_not_scaled():
     as_they_are = load_dataset("mock:imagenet2012_corrupted/fog_3", "validation").images
     model = TrainedModel("imagenet2012", IMAGENET, (224, 224, 3), Scaling(256, 224))
     benchmark = load_benchmark("mock:imagenet2012_corrupted/fog_3", model)
-    np.testing.assert_array_equal(benchmark.dataset.images, as_they_are)
+    assert_array_equal(benchmark.dataset.images, as_they_are)
     cut = load_benchmark("mock:imagenet_v2/topimages", model, limit=2)
     assert cut.dataset.image_shape == (224, 224, 3)
 

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.python2_pickles import python2_pickle
 from tests.builders.refusals import assert_refused
@@ -43,7 +44,7 @@ def test_kinds_are_groups_and_the_order_is_that_of_cifar10(folder, small_cifar):
     ours, plain = (load_dataset(name, "train") for name in ("cifar10_subclasses", "cifar10"))
     assert ours.class_names == plain.class_names == CLASSES
     for attribute in ("images", "labels", "example_ids"):
-        np.testing.assert_array_equal(getattr(ours, attribute), getattr(plain, attribute))
+        assert_array_equal(getattr(ours, attribute), getattr(plain, attribute))
     kinds = ("fighter aircraft", "police cruiser", "skylark", "tabby cat")
     assert ours.groups["kind"].tolist() == [kinds[label] for label in ours.labels]
 

@@ -3,6 +3,7 @@ import io
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
@@ -43,18 +44,18 @@ def test_the_middle_square_is_pillows(size, crop):
 
 def test_a_crop_alone_does_not_scale():
     cropped = resize_and_crop(Scaling(crop=101))(PHOTO)
-    np.testing.assert_array_equal(cropped, PHOTO[163:264, 269:370])
+    assert_array_equal(cropped, PHOTO[163:264, 269:370])
     small = resize_and_crop(Scaling(crop=5))(PHOTO[:3, :3]).numpy()
     assert small.shape == (5, 5, 3)
-    np.testing.assert_array_equal(small[1:4, 1:4], PHOTO[:3, :3])
-    np.testing.assert_array_equal(resize_and_crop(UNSCALED)(PHOTO), PHOTO)
+    assert_array_equal(small[1:4, 1:4], PHOTO[:3, :3])
+    assert_array_equal(resize_and_crop(UNSCALED)(PHOTO), PHOTO)
 
 
 def test_the_centre_crop_is_that_of_the_pipeline():
     for size in (101, 426, 427):
         cropped = resize_and_crop(Scaling(crop=size))(PHOTO)
-        np.testing.assert_array_equal(centre_crop(PHOTO, size), cropped)
-    np.testing.assert_array_equal(centre_crop(PHOTO[None], None), PHOTO[None])
+        assert_array_equal(centre_crop(PHOTO, size), cropped)
+    assert_array_equal(centre_crop(PHOTO[None], None), PHOTO[None])
 
 
 def test_a_centre_crop_refuses_images_that_are_too_small():
@@ -93,7 +94,7 @@ def test_an_encoded_image_is_cut_where_the_decoded_one_is(kind):
         other = random_crop(decoded, 96, 64, seed).numpy()
         assert one.shape == (96, 64, 3)
         if kind == "PNG":
-            np.testing.assert_array_equal(one, other)
+            assert_array_equal(one, other)
         else:  # colours at the edge of a part of a JPEG are interpolated from fewer neighbours
             assert np.abs(one.astype(int) - other)[1:-1, 1:-1].mean() < 0.3
 
@@ -104,7 +105,7 @@ def test_grey_and_tiny_images_are_cut():
         content = tf.io.encode_png(image)
         for seed in seeds(20):
             crop = random_crop_encoded(content, 8, 8, shape[-1], seed).numpy()
-            np.testing.assert_array_equal(crop, np.full((8, 8, shape[-1]), 9))
+            assert_array_equal(crop, np.full((8, 8, shape[-1]), 9))
 
 
 def test_batches_are_cut_image_by_image():
@@ -121,6 +122,4 @@ def test_batches_are_cut_image_by_image():
 def test_thumbnails_hold_the_whole_image(edge, shape):
     small = fit_within(PHOTO, edge).numpy()
     assert (small.shape, small.dtype) == (shape, np.uint8)
-    np.testing.assert_allclose(
-        small.mean(axis=(0, 1)), PHOTO.mean(axis=(0, 1)), atol=30 if edge == 1 else 1
-    )
+    assert_allclose(small.mean(axis=(0, 1)), PHOTO.mean(axis=(0, 1)), atol=30 if edge == 1 else 1)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
@@ -24,8 +25,8 @@ def test_batches_give_every_example_in_order(dataset):
     for _ in range(2):
         images, labels = zip(*dataset.batches(16).as_numpy_iterator(), strict=True)
         assert [len(batch) for batch in labels] == [16, 16, 16, 2]
-        np.testing.assert_array_equal(np.concatenate(images), PIXELS)
-        np.testing.assert_array_equal(np.concatenate(labels), LABELS)
+        assert_array_equal(np.concatenate(images), PIXELS)
+        assert_array_equal(np.concatenate(labels), LABELS)
     assert dataset.batches(16).element_spec == (
         tf.TensorSpec((None, 6, 5, 3), tf.float32),
         tf.TensorSpec((None,), tf.int64),
@@ -34,22 +35,22 @@ def test_batches_give_every_example_in_order(dataset):
 
 @both
 def test_labels_ids_head_and_moments(dataset):
-    np.testing.assert_array_equal(dataset.labels, LABELS)
+    assert_array_equal(dataset.labels, LABELS)
     assert dataset.labels.dtype == np.int64
-    np.testing.assert_array_equal(dataset.example_ids, IDS)
-    np.testing.assert_array_equal(dataset.head(7), PIXELS[:7])
+    assert_array_equal(dataset.example_ids, IDS)
+    assert_array_equal(dataset.head(7), PIXELS[:7])
     assert dataset.head(7).dtype == np.uint8
     assert len(dataset.head(99)) == 50
     mean, std = dataset.moments()
-    np.testing.assert_allclose(mean, PIXELS.mean(axis=(0, 1, 2)))
-    np.testing.assert_allclose(std, PIXELS.std(axis=(0, 1, 2)))
+    assert_allclose(mean, PIXELS.mean(axis=(0, 1, 2)))
+    assert_allclose(std, PIXELS.std(axis=(0, 1, 2)))
 
 
 @both
 def test_take_keeps_the_first(dataset):
     few = dataset.take(5)
     assert (few.num_examples, few.num_classes, few.in_memory) == (5, 4, dataset.in_memory)
-    np.testing.assert_array_equal(few.example_ids, IDS[:5])
+    assert_array_equal(few.example_ids, IDS[:5])
     assert dataset.take(500).num_examples == 50
 
 
@@ -66,7 +67,7 @@ def test_a_streaming_set_points_to_batches():
 
 def test_images_of_many_sizes_need_one():
     _, varying = sets(image_shape=(None, None, 3))
-    np.testing.assert_array_equal(varying.labels, LABELS)
+    assert_array_equal(varying.labels, LABELS)
     assert_refused("image_size=224", varying.batches, 2)
 
 

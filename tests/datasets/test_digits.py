@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from tests.builders.refusals import assert_refused
@@ -14,14 +15,14 @@ def test_the_splits_are_a_stratified_partition_of_the_source():
     ids = np.concatenate([digits.example_ids for digits in splits])
     assert len(np.unique(ids)) == 1797
     shares = [np.bincount(digits.labels) / digits.num_examples for digits in splits]
-    np.testing.assert_allclose(*shares, atol=1 / 600)
+    assert_allclose(*shares, atol=1 / 600)
     for digits, count in zip(splits, (1197, 600), strict=True):
         assert (digits.images.shape, digits.images.dtype) == ((count, 8, 8, 1), np.uint8)
         assert digits.class_names == tuple("0123456789")
         rows = [int(name.removeprefix("digits-")) for name in digits.example_ids]
-        np.testing.assert_array_equal(digits.labels, source.target[rows], strict=True)
+        assert_array_equal(digits.labels, source.target[rows], strict=True)
         pixels = digits.images[..., 0] / 255
-        np.testing.assert_allclose(pixels, source.images[rows] / 16, atol=0.5 / 255)
+        assert_allclose(pixels, source.images[rows] / 16, atol=0.5 / 255)
 
 
 def test_another_split_is_refused():

@@ -3,6 +3,7 @@ import os
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.idx import read_idx
@@ -14,7 +15,7 @@ ARRAY = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
 @pytest.mark.parametrize("name", ["plain", "zipped.gz"])
 def test_reads_what_was_written(tmp_path, write_idx, name):
     write_idx(tmp_path / name, ARRAY)
-    np.testing.assert_array_equal(read_idx(tmp_path / name, 3), ARRAY)
+    assert_array_equal(read_idx(tmp_path / name, 3), ARRAY)
 
 
 def damage(tmp_path, write_idx, change, zipped=False):

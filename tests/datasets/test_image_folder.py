@@ -118,8 +118,6 @@ def only(*names):
             only("Train/cat/1.png", "Test/cat/1.png"),
             "got splits Test, Train, expected a split that is",
         ),
-        (lambda root: (root / "test/dog/0.png").write_bytes(b""), "dog/0.png: got an undecodable"),
-        (lambda root: (root / "test/dog/0.png").write_bytes(b"no"), "dog/0.png: got an undecod"),
         (lambda root: os.truncate(root / "test/dog/0.png", 40), "dog/0.png: got an undecodable"),
     ],
 )
@@ -139,15 +137,10 @@ def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(
     (root / "test" / "cat" / "broken.jpg").write_bytes(b"no image")
     for name in ("train/dog/9.svg", "train/cat/8.HEIC", "test/dog/9.txt"):
         (root / name).write_bytes(b"of another format")
-    whole = (root / "train/dog/0.png").read_bytes()
     for name in ("rainy/cut.png", "cut.png"):
-        (root / "train" / "dog" / name).write_bytes(whole[:40])
-    for most, message in (
-        (1, "cat: got 1 of 4 files that would be left out: 1 .heic, .*unreadable 2 leaves"),
-        (2, "broken.jpg: got an undecodable image .*, one of 3 such files"),
-    ):
-        options = {"skip_unreadable": most, "recursive": True}
-        assert_refused(message, prepare, "pets", root, **options)
+        (root / "train" / "dog" / name).write_bytes((root / "train/dog/0.png").read_bytes()[:40])
+    several = "broken.jpg: got an undecodable image .*, one of 3 such files"
+    assert_refused(several, prepare, "pets", root, skip_unreadable=2, recursive=True)
     assert not (data_sets / "pets").exists()
     prepare("pets", root, skip_unreadable=3, recursive=True)
     train, test = (load_dataset("pets", split) for split in ("train", "test"))

@@ -2,9 +2,9 @@
 
 import zlib
 
-import numpy as np
 import pytest
 import tensorflow_datasets as tfds
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets import loading
@@ -46,7 +46,7 @@ def test_the_structure_is_the_sets_own(name):
     images, labels = next(iter(square.batches(MOCK_EXAMPLES)))
     assert images.shape[0] == MOCK_EXAMPLES
     assert images.numpy().std() > 10
-    np.testing.assert_array_equal(labels, dataset.labels)
+    assert_array_equal(labels, dataset.labels)
 
 
 @pytest.mark.slow
@@ -71,8 +71,8 @@ def test_splits_differ_and_can_be_sliced():
     train, test = mock("cifar10"), mock("cifar10", "test")
     assert (train.images != test.images).any()
     part = mock("cifar10", "train[25%:50%]")
-    np.testing.assert_array_equal(part.images, train.images[16:32])
-    np.testing.assert_array_equal(part.example_ids, train.example_ids[16:32])
+    assert_array_equal(part.images, train.images[16:32])
+    assert_array_equal(part.example_ids, train.example_ids[16:32])
     assert_refused(
         "split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'",
         mock,
@@ -93,8 +93,8 @@ def test_streams_of_a_mock_agree(monkeypatch):
     stream = mock("cifar100")
     assert not stream.in_memory
     images, labels = next(iter(stream.batches(MOCK_EXAMPLES)))
-    np.testing.assert_array_equal(images, memory.images)
-    np.testing.assert_array_equal(labels, memory.labels)
+    assert_array_equal(images, memory.images)
+    assert_array_equal(labels, memory.labels)
     assert stream.groups.equals(memory.groups)
     few = stream.take(5)
     assert few.groups.equals(memory.groups.head())

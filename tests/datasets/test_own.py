@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_array_equal
 
 from tests.builders.own_code import write_own
 from tests.builders.refusals import assert_refused
@@ -34,8 +35,8 @@ TABLE = {"age": np.arange(6), "text": np.array(list("abcdef"))}
 )
 def test_forms_of_the_same_examples(returned):
     examples = read_examples(returned, "own")
-    np.testing.assert_array_equal(examples.x, X)
-    np.testing.assert_array_equal(examples.labels, Y)
+    assert_array_equal(examples.x, X)
+    assert_array_equal(examples.labels, Y)
     assert examples.ids.tolist() == list("012345")
 
 
@@ -122,11 +123,11 @@ def test_a_third_element_is_weights(returned):
     data = as_dataset(returned, "own", "train")
     assert not data.known_groups
     for rows in (data, data.take(4), data.select(np.array([5, 2]), split="train")):
-        np.testing.assert_array_equal(rows.weights, WEIGHTS[rows.example_ids.astype(int)])
+        assert_array_equal(rows.weights, WEIGHTS[rows.example_ids.astype(int)])
     ordered = [*data.batches(4, weights=True).as_numpy_iterator()]
-    np.testing.assert_array_equal(np.concatenate([w for _, _, w in ordered]), WEIGHTS)
+    assert_array_equal(np.concatenate([w for _, _, w in ordered]), WEIGHTS)
     x, _, weights = next(iter(training_batches(data, batch_size=6, seed=0, weights=True)))
-    np.testing.assert_array_equal(weights, WEIGHTS[(x[:, 0] // 2).numpy().astype(int)])
+    assert_array_equal(weights, WEIGHTS[(x[:, 0] // 2).numpy().astype(int)])
     assert len(next(iter(training_batches(data, batch_size=6, seed=0)))) == 2
 
 
@@ -197,13 +198,13 @@ def data(split):
     seen = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
     numbers = np.concatenate([x["n"] for x, _ in seen])
     assert sorted(numbers) == list(range(10))
-    np.testing.assert_array_equal(np.concatenate([x["t"][0] for x, _ in seen]), 2 * numbers)
+    assert_array_equal(np.concatenate([x["t"][0] for x, _ in seen]), 2 * numbers)
     assert b"".join(np.concatenate([x["t"][1] for x, _ in seen])).decode() == "".join(
         "abcdefghij"[i] for i in numbers
     )
-    np.testing.assert_array_equal(np.concatenate([y for _, y in seen]), numbers % 2)
+    assert_array_equal(np.concatenate([y for _, y in seen]), numbers % 2)
     again = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
-    np.testing.assert_array_equal(again[0][0]["n"], seen[0][0]["n"])
+    assert_array_equal(again[0][0]["n"], seen[0][0]["n"])
     (x, y), *_ = dataset.batches(7).as_numpy_iterator()
     assert (x["n"].tolist(), y.tolist()) == (list(range(7)), [0, 1, 0, 1, 0, 1, 0])
 
@@ -225,7 +226,7 @@ def data(split):
 )
 def test_previews(preview, x, expected):
     dataset = Dataset("d", "test", ("a", "b"), (None,) * 3, 2, inputs=x, preview=preview)
-    np.testing.assert_array_equal(list(previews(dataset, 64)), expected)
+    assert_array_equal(list(previews(dataset, 64)), expected)
 
 
 def test_what_is_no_preview():

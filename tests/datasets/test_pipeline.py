@@ -2,9 +2,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_array_equal
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.datasets.augmentation import AUGMENTATIONS
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import training_batches
@@ -37,10 +39,10 @@ def test_an_epoch_shows_every_example_once(dataset):
     assert [len(labels) for _, labels in steps] == [5, 5, 5, 5, 3] * 3
     epochs = [order(steps[i : i + 5]) for i in (0, 5, 10)]
     for epoch in epochs:
-        np.testing.assert_array_equal(np.sort(epoch), np.arange(COUNT))
+        assert_array_equal(np.sort(epoch), np.arange(COUNT))
     assert len({tuple(epoch) for epoch in epochs}) == 3
     for images, labels in steps:
-        np.testing.assert_array_equal(labels, images[:, 3, 3, 0] % 3)
+        assert_array_equal(labels, images[:, 3, 3, 0] % 3)
 
 
 @both
@@ -48,8 +50,8 @@ def test_an_epoch_shows_every_example_once(dataset):
 def test_a_seed_fixes_every_bit(dataset, augmentation):
     one, two, other = (run(dataset, 12, seed=seed, augmentation=augmentation) for seed in (7, 7, 8))
     for a, b in zip(one, two, strict=True):
-        np.testing.assert_array_equal(a[0], b[0])
-        np.testing.assert_array_equal(a[1], b[1])
+        assert_array_equal(a[0], b[0])
+        assert_array_equal(a[1], b[1])
     assert any(
         (a[0] != b[0]).any() for a, b in zip(one, other, strict=True) if a[0].shape == b[0].shape
     )
@@ -62,7 +64,7 @@ def test_the_global_seed_changes_nothing(dataset):
     for seed in (0, 1):
         tf.random.set_seed(seed)
         runs.append(order(run(dataset, 7)))
-    np.testing.assert_array_equal(*runs)
+    assert_array_equal(*runs)
 
 
 @both
@@ -74,8 +76,8 @@ def test_a_run_can_go_on_at_any_step(dataset):
             dataset, batch_size=5, seed=3, augmentation="flip", start=start
         ).take(9 - start)
         for a, b in zip(whole[start:], started.as_numpy_iterator(), strict=True):
-            np.testing.assert_array_equal(a[0], b[0])
-            np.testing.assert_array_equal(a[1], b[1])
+            assert_array_equal(a[0], b[0])
+            assert_array_equal(a[1], b[1])
 
 
 @both
@@ -106,9 +108,7 @@ def test_the_order_is_uniform():
 
 def test_keras_fits_without_a_warning_and_traces_once(recwarn):
     digits = load_dataset("digits", "train")
-    model = keras.Sequential(
-        [keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)]
-    )
+    model = stack((8, 8, 1), keras.layers.Flatten(), keras.layers.Dense(10))
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     traces = []
     step = model.train_step

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from filelock import FileLock
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
@@ -41,10 +42,10 @@ def test_tfds_itself_reads_the_set(small_mnist, data_sets):
     prepare("mnist", small_mnist)
     ours = load_dataset("mnist", "test")
     theirs = tfds.load("mnist", split="test", data_dir=data_sets, download=False, batch_size=-1)
-    np.testing.assert_array_equal(ours.images, theirs["image"])
-    np.testing.assert_array_equal(ours.labels, theirs["label"])
+    assert_array_equal(ours.images, theirs["image"])
+    assert_array_equal(ours.labels, theirs["label"])
     half = load_dataset("mnist:3.0.1", "test[:50%]")
-    np.testing.assert_array_equal(half.labels, ours.labels[:6])
+    assert_array_equal(half.labels, ours.labels[:6])
 
 
 def test_cifar10_binary_becomes_the_tfds_set(small_cifar):
@@ -55,7 +56,7 @@ def test_cifar10_binary_becomes_the_tfds_set(small_cifar):
     assert sorted(train.example_ids) == [f"train_{i:05d}" for i in range(20)]
     for name, label in zip(train.example_ids, train.labels, strict=True):
         assert int(name[-5:]) % 4 == label
-    np.testing.assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
+    assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
 
 
 def test_emnist_has_its_own_file_names(small_mnist):
@@ -177,20 +178,6 @@ prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)
     prepare("mnist", small_mnist)
     assert not leftover[0].exists()
     assert load_dataset("mnist", "test").num_examples == 12
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 200 kB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("no right to mount a tmpfs")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
 
 
 def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):

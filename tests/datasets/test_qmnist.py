@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.idx import read_idx
@@ -34,9 +35,9 @@ def test_every_image_keeps_its_writer_and_series(folder):
     rows = {image.tobytes(): row for image, row in zip(source, label_rows(20, 2000), strict=False)}
     expected = np.array([rows[image.tobytes()] for image in test.images])
     assert list(test.groups.columns) == ["series", "writer"]
-    np.testing.assert_array_equal(test.labels, expected[:, 0])
+    assert_array_equal(test.labels, expected[:, 0])
     assert test.groups["series"].tolist() == [f"hsf{series}" for series in expected[:, 1]]
-    np.testing.assert_array_equal(test.groups["writer"], expected[:, 2])
+    assert_array_equal(test.groups["writer"], expected[:, 2])
     pd.testing.assert_frame_equal(test.take(5).groups, test.groups.head(5))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tfaudit.datasets.builders import find_builder
 from tfaudit.datasets.cifar import cifar10_files
@@ -36,7 +37,7 @@ def test_fashion_mnist(real_data, tmp_path, write_idx):
             np.sort(images.reshape(count, -1).view("S784").ravel())
             for images in (sources[split, 3], dataset.images)
         ]
-        np.testing.assert_array_equal(*rows)
+        assert_array_equal(*rows)
         assert (np.bincount(dataset.labels) == np.bincount(sources[split, 1])).all()
         assert len(np.unique(dataset.example_ids)) == count
     assert dataset.class_names[:2] == ("T-shirt/top", "Trouser")
@@ -67,8 +68,8 @@ def test_cifar10(real_data, tmp_path):
     images, labels = zip(*((one["image"], one["label"]) for _, one in read), strict=True)
     assert np.bincount(labels).tolist() == [5000] * 10
     mean, std = moments(np.stack(images))  # against the figures everyone normalises with
-    np.testing.assert_allclose(mean / 255, [0.4914, 0.4822, 0.4465], atol=5e-5)
-    np.testing.assert_allclose(std / 255, [0.2470, 0.2435, 0.2616], atol=5e-5)
+    assert_allclose(mean / 255, [0.4914, 0.4822, 0.4465], atol=5e-5)
+    assert_allclose(std / 255, [0.2470, 0.2435, 0.2616], atol=5e-5)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
@@ -22,13 +23,13 @@ def test_a_streaming_set_is_parted_by_its_ids():
     train, validation = split_validation(streaming(), 0.2, seed=3)
     assert (train.split, validation.split) == ("train", "validation")
     parts = [np.array(part.example_ids, int) for part in (train, validation)]
-    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(COUNT))
+    assert_array_equal(np.sort(np.concatenate(parts)), np.arange(COUNT))
     assert [part.num_examples for part in (train, validation)] == [len(part) for part in parts]
     assert abs(len(parts[1]) - 400) < 4 * np.sqrt(COUNT * 0.2 * 0.8)
     for part, numbers in zip((train, validation), parts, strict=True):
         images, labels = next(iter(part.batches(COUNT)))
-        np.testing.assert_array_equal(images.numpy().ravel(), numbers % 256)
-        np.testing.assert_array_equal(labels, numbers % 4)
+        assert_array_equal(images.numpy().ravel(), numbers % 256)
+        assert_array_equal(labels, numbers % 4)
 
 
 @pytest.mark.slow
@@ -56,7 +57,7 @@ def test_validation_is_a_stratified_partition():
         split_validation(digits, 0.2, seed=4)[1],
         split_validation(digits, 0.2, seed=5)[1],
     )
-    np.testing.assert_array_equal(again.images, validation.images)
+    assert_array_equal(again.images, validation.images)
     assert (other.example_ids != validation.example_ids).any()
 
 

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+from numpy.testing import assert_allclose
 
 
 def convolve(x, kernel, stride=1):
@@ -62,4 +63,4 @@ def check_forward_pass(model, features):
 
     x = features((images - 120.0) / 60.0, conv, conv_bn, weights)
     logits = x.mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
-    np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)
+    assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)

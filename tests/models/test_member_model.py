@@ -5,9 +5,12 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.own_code import write_own
-from tfaudit import InputError, Study, Training, load_dataset
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
+from tfaudit import Study, Training, load_dataset
 from tfaudit.models.member_model import (
     build_member,
     check_outputs,
@@ -45,7 +48,7 @@ def model(num_classes, seed, units):
 def test_seeds_decide_the_weights_and_precision_the_types(tmp_path):
     study = study_of(tmp_path)
     same, again, other = (built(study, seed).get_weights()[0] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(same, again)
+    assert_array_equal(same, again)
     assert (same != other).any()
     mixed = dataclasses.replace(study, training=Training(epochs=1, precision="mixed_bfloat16"))
     assert built(mixed).layers[0].compute_dtype == "bfloat16"
@@ -86,17 +89,19 @@ def test_seeds_decide_the_weights_and_precision_the_types(tmp_path):
     ],
 )
 def test_models_that_do_not_fit_are_one_clear_line(tmp_path, code, message):
-    with pytest.raises(InputError, match=message):
-        built(study_of(tmp_path, code))
+    assert_refused(message, built, study_of(tmp_path, code))
 
 
 def test_a_model_in_place_of_its_function_is_one_clear_line():
-    model = keras.Sequential([keras.Input((5,)), keras.layers.Dense(3)])
-    with pytest.raises(
-        InputError,
-        match=r"model: got a Sequential of keras, expected a name, the path of a .keras file",
-    ):
-        Study(name="s", dataset="digits", model=model, training=Training(epochs=1))
+    model = stack((5,), keras.layers.Dense(3))
+    assert_refused(
+        r"model: got a Sequential of keras, expected a name, the path of a .keras file",
+        Study,
+        name="s",
+        dataset="digits",
+        model=model,
+        training=Training(epochs=1),
+    )
 
 
 def test_whether_outputs_are_probabilities_is_seen_in_layers_or_scores(tmp_path):
@@ -123,28 +128,26 @@ def test_fresh_weights_are_new_but_for_frozen_and_adapted_layers():
         keras.layers.Dense(4, name="new"),
     ]
     layers[0].adapt(np.arange(12.0).reshape(4, 3))
-    model = keras.Sequential([keras.Input((3,)), *layers])
+    model = stack((3,), *layers)
     model.get_layer("frozen").trainable = False
     first, second = copied(model, fresh=True), copied(model, fresh=True)
     for copy in (first, second):
-        np.testing.assert_array_equal(copy.layers[0].mean, model.layers[0].mean)
-        np.testing.assert_array_equal(
-            copy.get_layer("frozen").kernel, model.get_layer("frozen").kernel
-        )
+        assert_array_equal(copy.layers[0].mean, model.layers[0].mean)
+        assert_array_equal(copy.get_layer("frozen").kernel, model.get_layer("frozen").kernel)
     kernels = [each.get_layer("new").kernel.numpy() for each in (model, first, second)]
     assert (kernels[0] != kernels[1]).any()
     assert (kernels[1] != kernels[2]).any()
 
 
 def test_a_file_computes_in_the_precision_of_the_training(tmp_path):
-    inner = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="inner")], name="part")
+    inner = stack((8,), keras.layers.Dense(4, name="inner"), name="part")
     layers = [
         keras.layers.Flatten(),
         keras.layers.Dense(8, name="first"),
         inner,
         keras.layers.Dense(10, name="last"),
     ]
-    keras.Sequential([keras.Input((8, 8, 1)), *layers]).save(tmp_path / "net.keras")
+    stack((8, 8, 1), *layers).save(tmp_path / "net.keras")
     saved = keras.saving.load_model(tmp_path / "net.keras")
     for initialise in ("file", "fresh"):
         training = Training(epochs=1, precision="mixed_bfloat16")
@@ -179,22 +182,29 @@ def test_members_that_would_start_from_the_same_weights_are_refused_unless_that_
     study = study_of(tmp_path, SEEDED)
     data = load_dataset(study.dataset, "train")
     model = build_member(study, data, 0)
-    with pytest.raises(
-        InputError, match=r"model: got 'own.py:model', .* same initial weights, .*initialise='same'"
-    ):
-        check_seeds(study, data, model)
+    assert_refused(
+        r"model: got 'own.py:model', .* same initial weights, .*initialise='same'",
+        check_seeds,
+        study,
+        data,
+        model,
+    )
     model.save(tmp_path / "net.keras")
     of_file = dataclasses.replace(study, model=str(tmp_path / "net.keras"), initialise="fresh")
-    with pytest.raises(
-        InputError,
-        match=r"model: got 'net.keras', .* the same initial weights, .*initialise='file'",
-    ):
-        check_seeds(of_file, data, build_member(of_file, data, 0))
+    assert_refused(
+        r"model: got 'net.keras', .* the same initial weights, .*initialise='file'",
+        check_seeds,
+        of_file,
+        data,
+        build_member(of_file, data, 0),
+    )
     for meant in ({"initialise": "same"}, {"population": 1}, {"training": Training(epochs=0)}):
         check_seeds(dataclasses.replace(study, **meant), data, model)
     drawn = study_of(tmp_path)
     check_seeds(drawn, data, build_member(drawn, data, 0))
-    with pytest.raises(
-        InputError, match=r"initialise: got 'same', expected 'fresh' or 'file' for a .keras file"
-    ):
-        dataclasses.replace(of_file, initialise="same")
+    assert_refused(
+        r"initialise: got 'same', expected 'fresh' or 'file' for a .keras file",
+        dataclasses.replace,
+        of_file,
+        initialise="same",
+    )

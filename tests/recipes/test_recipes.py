@@ -14,12 +14,14 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from PIL import Image
 
 import tfaudit.recipes
 from tests.builders.made_members import make_members
 from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tests.builders.study_json import after_json
 from tests.builders.torch_files import torch_file
 from tfaudit import Quantized, open_store, robustness
@@ -190,7 +192,7 @@ def test_imagenets_pixels_are_normalised_as_by_the_released_code():
     model = build_member(dataclasses.replace(study, model_options=options), data, 0)
     normalise = model.get_layer("normalise")
     image = np.array([0.485, 0.456, 0.406]) * 255 + [58.395, 0, -57.375]
-    np.testing.assert_allclose(image * normalise.scale + normalise.offset, [1, 0, -1], atol=1e-6)
+    assert_allclose(image * normalise.scale + normalise.offset, [1, 0, -1], atol=1e-6)
 
 
 @pytest.mark.parametrize("prepared", [True, False])
@@ -401,13 +403,11 @@ def with_files(study, folder, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder / "sets"))
     prepare(study.dataset, folder / "photographs")
     layers = keras.layers
-    model = keras.Sequential(
-        [
-            keras.Input((224, 224, 3)),
-            layers.Conv2D(4, 7, strides=8, activation="relu", name="conv1"),
-            layers.GlobalAveragePooling2D(),
-            layers.Dense(2, activation="softmax", name="predictions"),
-        ]
+    model = stack(
+        (224, 224, 3),
+        layers.Conv2D(4, 7, strides=8, activation="relu", name="conv1"),
+        layers.GlobalAveragePooling2D(),
+        layers.Dense(2, activation="softmax", name="predictions"),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Keras on NumPy 2

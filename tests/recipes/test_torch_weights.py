@@ -7,6 +7,7 @@ import pickle
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tests.builders.torch_files import archive, module_class, torch_file
@@ -37,7 +38,7 @@ def test_a_state_dict_comes_back(tmp_path, draw):
     found = read_torch_weights(written(tmp_path, torch_file(state)))
     assert list(found) == ["a.weight", "a.bias", "steps"]
     for name, value in state.items():
-        np.testing.assert_array_equal(found[name], value)
+        assert_array_equal(found[name], value)
 
 
 def test_a_module_comes_back_without_its_classes(tmp_path, draw):
@@ -50,7 +51,7 @@ def test_a_module_comes_back_without_its_classes(tmp_path, draw):
     net.__dict__ |= {"_parameters": {}, "_buffers": {}, "_modules": {"bn1": part, "nothing": None}}
     found = read_torch_weights(written(tmp_path, torch_file(net)))
     assert list(found) == ["bn1.weight", "bn1.running_mean"]
-    np.testing.assert_array_equal(found["bn1.weight"], part._parameters["weight"])
+    assert_array_equal(found["bn1.weight"], part._parameters["weight"])
 
 
 class Harm:
@@ -127,7 +128,7 @@ def test_assigned_weights_compute_what_pytorch_defines(weights, draw):
         convolve(images, weights["body.0.weight"].transpose(2, 3, 1, 0)), statistics, "bn"
     )
     expected = x.mean(axis=(1, 2)) @ weights["head.weight"].T + weights["head.bias"]
-    np.testing.assert_allclose(model(images), expected, rtol=1e-4)
+    assert_allclose(model(images), expected, rtol=1e-4)
 
 
 def test_missing_and_misshapen_weights_are_named(weights):

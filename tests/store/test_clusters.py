@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
@@ -28,16 +29,16 @@ def test_a_study_has_the_clusters_of_imported_predictions(tmp_path, before):
     groups = pd.DataFrame({"side": np.arange(before.num_examples) % 2})
     store = import_predictions(tmp_path, before, {"x": before}, name="mine", groups=groups)
     assert store.examples().attrs["groups"] == ["side", "cluster"]
-    np.testing.assert_array_equal(store.predictions("dense").clusters, before.clusters)
+    assert_array_equal(store.predictions("dense").clusters, before.clusters)
     audit = StudyAudit.read(open_store(tmp_path))
-    np.testing.assert_array_equal(audit.data.baseline.clusters, before.clusters)
+    assert_array_equal(audit.data.baseline.clusters, before.clusters)
     other = pd.DataFrame({"cluster": np.arange(before.num_examples)})
     unclustered = import_predictions(
         tmp_path / "other", before.clustered(None), {"x": before}, name="other"
     )
     assert unclustered.predictions("dense").clusters is None
     added = StudyAudit.read(unclustered, groups=other)
-    np.testing.assert_array_equal(added.data.baseline.clusters, other["cluster"])
+    assert_array_equal(added.data.baseline.clusters, other["cluster"])
 
 
 def test_predictions_of_a_run_have_the_column_of_their_examples(tmp_path, rng):
@@ -45,7 +46,7 @@ def test_predictions_of_a_run_have_the_column_of_their_examples(tmp_path, rng):
     films = pd.DataFrame({"cluster": [f"film {i // 8}" for i in range(40)]})
     save_examples(store, groups=films)
     save_member(store, "dense", 0, random_ranks(rng))
-    np.testing.assert_array_equal(store.predictions("dense").clusters, np.arange(40) // 8)
+    assert_array_equal(store.predictions("dense").clusters, np.arange(40) // 8)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])
@@ -103,9 +104,9 @@ def test_held_out_examples_are_whole_clusters(fraction, rng):
     assert not set(first.clusters) & set(held_out.clusters)
     assert held_out.num_examples == pytest.approx(fraction * count, rel=0.05)
     shares = [np.bincount(part.labels) / part.num_examples for part in (first, held_out)]
-    np.testing.assert_allclose(*shares, atol=0.06)
+    assert_allclose(*shares, atol=0.06)
     again = split_validation(data, fraction, seed=0)[1]
-    np.testing.assert_array_equal(again.example_ids, held_out.example_ids)
+    assert_array_equal(again.example_ids, held_out.example_ids)
 
 
 def test_copies_are_counted():

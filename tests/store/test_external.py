@@ -3,10 +3,10 @@
 import dataclasses
 import re
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
@@ -60,9 +60,9 @@ def test_predictions_are_read_back_as_they_were_imported(tmp_path, baseline):
     assert [variant.title for variant in store.study.all_variants] == ["baseline", "int 8", "p"]
     for key, expected in zip(store.variants, (baseline, after, fewer), strict=True):
         predictions = store.predictions(key)
-        np.testing.assert_array_equal(predictions.labels, expected.labels)
-        np.testing.assert_array_equal(predictions.ranked, expected.ranked)
-        np.testing.assert_allclose(predictions.probabilities, expected.probabilities, rtol=1e-6)
+        assert_array_equal(predictions.labels, expected.labels)
+        assert_array_equal(predictions.ranked, expected.ranked)
+        assert_allclose(predictions.probabilities, expected.probabilities, rtol=1e-6)
         assert predictions.class_names == expected.class_names
         assert predictions.example_ids.tolist() == [str(i) for i in expected.example_ids]
     assert all(store.is_complete("dense", member) for member in range(4))
@@ -106,7 +106,7 @@ def test_members_of_one_name_stay_together(tmp_path, baseline):
     assert store.predictions("dense").members == (0, 1, 2, 3)
     predictions = store.predictions("x")
     assert predictions.members == (0, 3, 4)
-    np.testing.assert_array_equal(predictions.top1[1], after.top1[0])
+    assert_array_equal(predictions.top1[1], after.top1[0])
     names = [store.record("x", member)["name"] for member in predictions.members]
     assert names == ["s7", "s5", "s9"]
 
@@ -181,7 +181,7 @@ def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baselin
     fewer = population(3, members=2)
     import_predictions(tmp_path, baseline, {"x": fewer}, name="mine")
     predictions = open_store(tmp_path).predictions("x")
-    np.testing.assert_array_equal(predictions.ranked, fewer.ranked)
+    assert_array_equal(predictions.ranked, fewer.ranked)
     for changes in ({"name": "yours"}, {"name": "mine", "model": "another"}):
         assert_refused(
             r"holds another study: its .* another directory",
@@ -191,7 +191,7 @@ def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baselin
             {"x": baseline},
             **changes,
         )
-    np.testing.assert_array_equal(open_store(tmp_path).predictions("x").ranked, fewer.ranked)
+    assert_array_equal(open_store(tmp_path).predictions("x").ranked, fewer.ranked)
 
 
 def test_a_trained_study_is_not_touched(tmp_path, baseline):
@@ -246,10 +246,14 @@ def test_bad_input_leaves_nothing_behind(tmp_path, baseline, changes, message):
 def test_folders_of_no_study_are_never_removed(tmp_path, baseline):
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/mine.txt").write_text("mine")
-    with pytest.raises(
-        InputError, match="which holds examples and no study, expected a new directory"
-    ):
-        import_predictions(tmp_path, baseline, {"int8": baseline}, name="s")
+    assert_refused(
+        "which holds examples and no study, expected a new directory",
+        import_predictions,
+        tmp_path,
+        baseline,
+        {"int8": baseline},
+        name="s",
+    )
     assert [path.name for path in tmp_path.rglob("*")] == ["examples", "mine.txt"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.store.requested_files import require_writable, write_requested
 
 NEW = b"new"
@@ -95,10 +95,13 @@ def test_pipes_and_devices_are_written_into(tmp_path):
 
 def test_a_full_device_is_one_line():
     full = Path("/dev/full")
-    with pytest.raises(
-        InputError, match=r"^json: got /dev/full, which cannot be written \(No space"
-    ):
-        write_requested("json", full, NEW)
+    assert_refused(
+        r"^json: got /dev/full, which cannot be written \(No space",
+        write_requested,
+        "json",
+        full,
+        NEW,
+    )
     assert full.is_char_device()
 
 
@@ -122,6 +125,5 @@ def test_what_cannot_be_written_is_refused_before_any_work(tmp_path, name, words
     (tmp_path / "far").symlink_to("missing/file")
     (tmp_path / "loop").symlink_to("loop")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(InputError, match=words):
-        require_writable("json", tmp_path / name)
+    assert_refused(words, require_writable, "json", tmp_path / name)
     assert sorted(tmp_path.rglob("*")) == before

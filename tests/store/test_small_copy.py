@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from tests.builders.corrupted_studies import corrupted_study
@@ -55,7 +56,7 @@ def test_corruptions_come_along_where_all_members_were_tested(tmp_path):
     assert copy.study.corruptions == ("fog",)
     assert {condition.split for condition in copy.conditions} == {"fog-1", "fog-3"}
     ours, theirs = (one.predictions("magnitude-0.9", "fog-3") for one in (copy, store))
-    np.testing.assert_array_equal(ours.ranked, theirs.ranked[..., :2])
+    assert_array_equal(ours.ranked, theirs.ranked[..., :2])
 
 
 def test_a_smaller_population(study, tmp_path):
@@ -85,9 +86,9 @@ def test_predictions_have_two_classes_and_rounded_probabilities(study, tmp_path)
     copy = save_small_copy(study, tmp_path / "copy")
     for key in study.variants:
         ours, theirs = (store.predictions(key) for store in (copy, study))
-        np.testing.assert_array_equal(ours.ranked, theirs.ranked[..., :2])
+        assert_array_equal(ours.ranked, theirs.ranked[..., :2])
         rounded = ours.member_probabilities(0)
-        np.testing.assert_allclose(rounded, theirs.member_probabilities(0)[:, :2], atol=1 / 512)
+        assert_allclose(rounded, theirs.member_probabilities(0)[:, :2], atol=1 / 512)
         assert not (rounded * 256 % 1).any()
     assert copy.study.top_k == 2
 
@@ -99,7 +100,7 @@ def test_only_examples_whose_prediction_changes_have_pictures(study, tmp_path):
     changed = (before != after).any(axis=0)
     assert 0 < changed.sum() < len(changed)
     examples = copy.examples()
-    np.testing.assert_array_equal(examples["image"].map(bool), changed)
+    assert_array_equal(examples["image"].map(bool), changed)
     assert f"the {changed.sum()} examples whose prediction changes" in " ".join(copy.remarks())
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import (
@@ -56,8 +57,8 @@ def test_predictions_are_read_back_as_they_were_written(store, rng):
     for member, ranked in written.items():
         save_member(store, "magnitude-0.5", member, ranked, sparsity=0.5)
     predictions = open_store(store.directory).predictions("magnitude-0.5")
-    np.testing.assert_array_equal(predictions.ranked, [each.classes for each in written.values()])
-    np.testing.assert_array_equal(predictions.labels, LABELS)
+    assert_array_equal(predictions.ranked, [each.classes for each in written.values()])
+    assert_array_equal(predictions.labels, LABELS)
     assert predictions.members == (0, 2)
     assert predictions.class_names == tuple("abcd")
     assert predictions.example_ids[3] == "e3"

@@ -24,10 +24,6 @@ def a_study(**changes):
     return Study(**{**settings, **changes})
 
 
-def test_json_both_ways_through_text():
-    assert after_json(a_study()) == a_study()
-
-
 def test_uncounted_biases_stand_in_json_key_and_title():
     counted, uncounted = Pruned(ratio=50), Pruned(ratio=50, count_biases=False)
     study = a_study(variants=(counted, uncounted))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from tfaudit.datasets.corruptions.blur import chained_sources
 from tfaudit.datasets.corruptions.corrupt import corrupt
@@ -18,7 +19,7 @@ def copied_one_by_one(size, places, sources):
 def test_chains_are_followed_as_one_copy_after_the_other_would(size, data):
     places = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1)))), int)
     sources = np.array([data.draw(st.integers(0, size - 1)) for _ in places], int)
-    np.testing.assert_array_equal(
+    assert_array_equal(
         chained_sources(size, places, sources), copied_one_by_one(size, places, sources)
     )
 

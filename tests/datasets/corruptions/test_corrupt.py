@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit.datasets.corruptions.corrupt import corrupt
@@ -42,7 +43,7 @@ def test_every_size_and_channel_count(rng, name):
         corrupted = corrupt(images, name, severity, scale=scale)
         assert (corrupted.shape, corrupted.dtype) == (shape, np.uint8)
         assert not np.shares_memory(corrupted, images)
-        np.testing.assert_array_equal(images, before)
+        assert_array_equal(images, before)
 
 
 @contract
@@ -50,14 +51,14 @@ def test_batching_changes_nothing(rng, name):
     images = noise_images(rng, 5, 32, 24, 3)[:, :, ::-1]  # any strides are taken
     whole = corrupt(images, name, 3, seed=7)
     parts = [corrupt(images[a:b], name, 3, seed=7, first=a) for a, b in ((0, 1), (1, 4), (4, 5))]
-    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert_array_equal(np.concatenate(parts), whole)
 
 
 @contract
 def test_a_seed_fixes_the_bits(rng, name):
     images = np.repeat(noise_images(rng, 1, 32, 32, 3), 2, 0)
     one, same, other = (corrupt(images, name, 4, seed=seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, same)
+    assert_array_equal(one, same)
     assert (one == other).all() == (name in DETERMINISTIC)
     assert (one[0] == one[1]).all() == (name in DETERMINISTIC)  # every image has its own stream
 
@@ -69,14 +70,14 @@ def test_the_stream_of_an_image_is_numpys_philox_keyed_by_seed_and_number():
     impulses = corrupt(images, "impulse_noise", 1, seed=9, first=5, scale="imagenet")[2, ..., 0]
     pepper = round(0.015 * 2**16)
     expected = np.where(bits < pepper, 0, np.where(bits >= 2**16 - pepper, 255, 128))
-    np.testing.assert_array_equal(impulses, expected)
+    assert_array_equal(impulses, expected)
 
 
 @contract
 def test_nobody_elses_random_numbers_are_touched(rng, name):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     corrupt(noise_images(rng, 1, 16, 16, 1), name, 1)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 @pytest.mark.slow
@@ -115,7 +116,7 @@ def test_the_scale_goes_by_the_shorter_side(rng):
     for edge, scale in ((64, "cifar"), (65, "imagenet")):
         images = noise_images(rng, 1, edge, 80, 1)
         default, named = corrupt(images, "contrast", 1), corrupt(images, "contrast", 1, scale=scale)
-        np.testing.assert_array_equal(default, named)
+        assert_array_equal(default, named)
 
 
 def test_no_images_give_no_images():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import stats
 
 from tfaudit.datasets.corruptions.corrupt import corrupt
@@ -41,7 +42,7 @@ def test_gaussian_noise_is_normal_rounded_and_clipped():
 
 def test_impulses_are_half_black_half_white():
     shares = np.bincount(noisy("impulse_noise", 100, 5), minlength=256) / (4 * PIXELS)
-    np.testing.assert_allclose(shares[[0, 100, 255]], [0.135, 0.73, 0.135], atol=0.004)
+    assert_allclose(shares[[0, 100, 255]], [0.135, 0.73, 0.135], atol=0.004)
 
 
 def test_speckle_grows_with_the_pixel():

@@ -5,6 +5,7 @@ import itertools
 import cv2
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from skimage.filters import gaussian
 from skimage.metrics import structural_similarity
 
@@ -127,7 +128,7 @@ def test_a_streak_is_the_sum_of_shifted_images(small_photographs, radius, sigma)
     for degrees in (-135, -100.3, -45, -12.5, 0, 33, 45):
         expected = streak(image.astype(float), radius, sigma, degrees)
         found = streaked(image.astype(np.float32), radius, sigma, degrees)
-        np.testing.assert_allclose(found, expected, atol=0.05)
+        assert_allclose(found, expected, atol=0.05)
 
 
 def test_frost_lies_over_the_image_as_in_the_reference(small_photographs, tmp_path):

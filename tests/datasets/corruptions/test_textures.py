@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from PIL import Image
 
 from tfaudit.datasets.corruptions.corrupt import corrupt
@@ -47,8 +48,8 @@ def test_the_panes_are_made_in_the_colours_and_contrasts_of_photographs():
         (18, 22, 22, 29, 43),
         strict=True,
     ):
-        np.testing.assert_allclose(pane.mean((0, 1)), mean, atol=3)
-        np.testing.assert_allclose(pane.std((0, 1)), deviation, rtol=0.1)
+        assert_allclose(pane.mean((0, 1)), mean, atol=3)
+        assert_allclose(pane.std((0, 1)), deviation, rtol=0.1)
 
 
 @pytest.mark.slow
