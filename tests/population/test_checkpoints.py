@@ -12,7 +12,7 @@ from tests.builders.interruptions import (
     PowerCutError,
     assert_kills_change_nothing,
 )
-from tests.builders.nightly import first_and_nightly
+from tests.builders.nightly import and_nightly, first_and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import assert_same_weights
 from tests.builders.small_stores import small_study
@@ -82,22 +82,19 @@ def test_interrupted_anywhere_a_training_ends_with_the_same_bits(tmp_path, name,
         settings |= {"decay": "constant"}
     one = new_trainer(variant, **settings)
     model, history = uninterrupted(one)
-    rng = np.random.default_rng()  # fresh cuts in every run
-    for attempt in range(2):
-        path = tmp_path / f"{attempt}"
-        cuts = rng.integers(1, 4, 2).tolist()
-        again, same = interrupted(one, CheckpointFile(path, "this"), cuts)
-        assert_same_weights(model, again)
-        assert history.equals(same), cuts
+    cuts = np.random.default_rng().integers(1, 4, 3).tolist()  # fresh ones in every run
+    again, same = interrupted(one, CheckpointFile(tmp_path / "checkpoint", "this"), cuts)
+    assert_same_weights(model, again)
+    assert history.equals(same), cuts
 
 
 @pytest.mark.slow
 def test_another_process_goes_on_where_the_last_one_ended(tmp_path):
     """A new trainer, as in a new process, and other members trained in between."""
     variant = Pruned(0.7, frequency=2)
-    model, history = uninterrupted(new_trainer(variant))
-    file = CheckpointFile(tmp_path / "checkpoint", "this")
     first = new_trainer(variant)
+    model, history = uninterrupted(first)
+    file = CheckpointFile(tmp_path / "checkpoint", "this")
     cut = CutAfter(5)
     first.callbacks.append(cut)
     with pytest.raises(PowerCutError):
@@ -135,6 +132,11 @@ FORKS = {
         {
             4: Pruned(0.7, begin=0.45, frequency=2),  # within an epoch
             6: Pruned(0.7, begin=0.58, frequency=1),  # at the end of one
+        },
+    ),
+    "early": (
+        {},
+        {
             3: Pruned(0.7, begin=0.3, end=0.5, frequency=1),  # next to the first update
             2: Pruned(0.7, begin=0.25, scope="global"),  # within the first epoch
         },
@@ -149,7 +151,9 @@ FORKS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FORKS)
+@pytest.mark.parametrize(
+    "name", and_nightly(["epochs", "several steps at once"], ["early", "steps"])
+)
 def test_a_forked_member_has_the_bits_of_one_trained_to_the_end_from_the_same_seed(tmp_path, name):
     more, variants = FORKS[name]
     settings = {"optimizer": "adam", "augmentation": "crop_flip"} | more

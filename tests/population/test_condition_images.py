@@ -7,6 +7,7 @@ import tempfile
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
@@ -46,9 +47,9 @@ def test_a_streaming_set_gives_the_same_images_whatever_the_batches(folder, monk
     memory, stream = (
         condition_images(STUDY, dataset(streams), SHOT).images for streams in (False, True)
     )
-    np.testing.assert_array_equal(memory, corrupt(PIXELS, "shot_noise", 4, seed=7))
+    assert_array_equal(memory, corrupt(PIXELS, "shot_noise", 4, seed=7))
     assert isinstance(stream, np.memmap)
-    np.testing.assert_array_equal(stream, memory)
+    assert_array_equal(stream, memory)
     left = [
         path for path in folder.iterdir() if path.suffix != ".py" and path.name != "__pycache__"
     ]  # autograph's
@@ -64,16 +65,16 @@ def test_the_seed_is_the_studys():
 def test_the_test_set_itself_is_left_as_it_was(streams, folder):
     before = PIXELS.copy()
     condition_images(STUDY, dataset(streams), SHOT)
-    np.testing.assert_array_equal(PIXELS, before)
+    assert_array_equal(PIXELS, before)
 
 
 @pytest.mark.slow
 def test_a_benchmark_set_is_shown_as_it_is():
     shown = condition_images(STUDY, dataset(), STUDY.conditions[-1])
     assert shown.classes is None
-    np.testing.assert_array_equal(shown.images, shown.benchmark.dataset.images)
+    assert_array_equal(shown.images, shown.benchmark.dataset.images)
     few = condition_images(dataclasses.replace(STUDY, limit=5), dataset(), STUDY.conditions[-1])
-    np.testing.assert_array_equal(few.images, shown.images[:5])
+    assert_array_equal(few.images, shown.images[:5])
 
 
 @pytest.mark.slow

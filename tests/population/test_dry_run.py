@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
-from tfaudit import InputError, Pruned, Quantized, Training
+from tfaudit import Pruned, Quantized, Training
 from tfaudit.cli import app
 from tfaudit.population.dry_run import Prices, dry_run
 from tfaudit.population.engine import EngineOptions
@@ -122,9 +122,7 @@ def test_errors_are_one_line(tmp_path, text, options, message):
     path = tmp_path / "mine.py"
     path.write_text(text)
     recipe = [str(path)] if text else ["digits"]
-    with pytest.raises(InputError, match=message) as caught:
-        app(["run", *recipe, "--dry-run", *options], standalone_mode=False)
-    assert "\n" not in str(caught.value)
+    assert_refused(message, app, ["run", *recipe, "--dry-run", *options], standalone_mode=False)
 
 
 def test_the_command_prints_the_changed_study(tmp_path, monkeypatch, capsys):

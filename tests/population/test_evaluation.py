@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from numpy.testing import assert_array_equal
 from PIL import Image
 
 from tests.builders.small_stores import save_examples, save_member, small_study
@@ -18,11 +19,6 @@ from tfaudit.population.stored_examples import load_test
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
-
-# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
-)
 
 STUDY = small_study(
     dataset="mock:mnist",
@@ -79,9 +75,9 @@ def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
     predictions = store.predictions("dense", SHOT.split)
     for member in range(3):
         ranked, probabilities = predict(net(member), images, k=3)
-        np.testing.assert_array_equal(predictions.ranked[member], ranked)
-        np.testing.assert_array_equal(predictions.probabilities[member], probabilities)
-    np.testing.assert_array_equal(predictions.labels, test.labels)
+        assert_array_equal(predictions.ranked[member], ranked)
+        assert_array_equal(predictions.probabilities[member], probabilities)
+    assert_array_equal(predictions.labels, test.labels)
     assert not list((store.directory / "examples").glob("shot*")), (
         "corrupted images are never stored"
     )
@@ -101,7 +97,7 @@ def test_only_missing_evaluations_are_made(store):
     assert damaged.read_bytes() == content, "the same bits again"
     assert evaluate(store, SHOT) == []
     images = corrupt(load_dataset("mock:mnist", "test").images[:20], "shot_noise", 2)
-    np.testing.assert_array_equal(
+    assert_array_equal(
         store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0]
     )
 
@@ -114,11 +110,11 @@ def test_the_examples_of_a_benchmark_set_are_stored(store):
     assert examples["example"].tolist() == theirs.example_ids.tolist()
     assert examples["label"].tolist() == theirs.labels.tolist()
     assert examples.attrs["class_names"] == store.examples("test").attrs["class_names"]
-    np.testing.assert_array_equal(
+    assert_array_equal(
         np.asarray(Image.open(io.BytesIO(examples["image"][3]))), theirs.images[3, ..., 0]
     )
     predictions = store.predictions("dense", FOG.split)
-    np.testing.assert_array_equal(predictions.ranked[1], predict(net(1), theirs.images, k=3)[0])
+    assert_array_equal(predictions.ranked[1], predict(net(1), theirs.images, k=3)[0])
 
 
 @pytest.mark.slow
@@ -130,7 +126,7 @@ def test_evaluations_are_made_again_if_the_set_changed(store):
     store.evaluations.save("dense", 0, FOG.split, RankedClasses(before[0][::-1]))  # in that order
     (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
     assert evaluate(store, FOG) == [2, 1, 0]
-    np.testing.assert_array_equal(store.predictions("dense", FOG.split).ranked, before)
+    assert_array_equal(store.predictions("dense", FOG.split).ranked, before)
 
 
 @pytest.mark.slow

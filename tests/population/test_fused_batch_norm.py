@@ -4,8 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.small_stores import small_study
+from tests.builders.stacks import stack
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import training as training_module
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
@@ -40,27 +42,27 @@ def test_a_training_step_is_that_of_keras(images):
     plain, fused = network(), network()
     fuse_batch_norm(fused)
     (ours, gradients), (theirs, expected) = step(fused, images), step(plain, images)
-    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    assert_allclose(ours, theirs, atol=1e-4)
     for mine, other in zip(gradients, expected, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-3)
+        assert_allclose(mine, other, rtol=1e-3, atol=1e-3)
     for mine, other in zip(fused.get_weights(), plain.get_weights(), strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+        assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
     fused.set_weights(plain.get_weights())
-    np.testing.assert_array_equal(fused(images, training=False), plain(images, training=False))
+    assert_array_equal(fused(images, training=False), plain(images, training=False))
 
 
 @pytest.mark.parametrize("shape", [(7, 6, 5, 3), (1, 1, 1, 3)])
 def test_moving_averages_by_their_definition(shape):
     layer = keras.layers.BatchNormalization(momentum=0.8)
     layer.build((None, None, None, 3))
-    model = keras.Sequential([keras.Input((None, None, 3)), layer])
+    model = stack((None, None, 3), layer)
     fuse_batch_norm(model)
     images = np.random.default_rng(1).normal(3, 2, shape).astype("f4")
     outputs = model(images, training=True)
     mean, variance = images.mean((0, 1, 2)), images.var((0, 1, 2))
-    np.testing.assert_allclose(layer.moving_mean, 0.2 * mean, rtol=1e-5)
-    np.testing.assert_allclose(layer.moving_variance, 0.8 + 0.2 * variance, rtol=1e-5)
-    np.testing.assert_allclose(outputs, (images - mean) / np.sqrt(variance + 1e-3), atol=1e-4)
+    assert_allclose(layer.moving_mean, 0.2 * mean, rtol=1e-5)
+    assert_allclose(layer.moving_variance, 0.8 + 0.2 * variance, rtol=1e-5)
+    assert_allclose(outputs, (images - mean) / np.sqrt(variance + 1e-3), atol=1e-4)
 
 
 def test_in_mixed_precision_statistics_stay_in_float(images):
@@ -68,15 +70,13 @@ def test_in_mixed_precision_statistics_stay_in_float(images):
     fuse_batch_norm(fused)
     ours, theirs = (model.get_layer("bn")(images, training=True) for model in (fused, plain))
     assert ours.dtype == theirs.dtype == tf.bfloat16
-    np.testing.assert_allclose(
-        *(tf.cast(x, tf.float32) for x in (ours, theirs)), rtol=0.02, atol=0.02
-    )
+    assert_allclose(*(tf.cast(x, tf.float32) for x in (ours, theirs)), rtol=0.02, atol=0.02)
     for mine, other in zip(fused.get_weights(), plain.get_weights(), strict=True):
         assert mine.dtype == np.float32
-        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+        assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
     (_, gradients), (_, expected) = step(fused, images), step(plain, images)
     for mine, other in zip(gradients, expected, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=0.05, atol=0.05 * np.abs(other).max())
+        assert_allclose(mine, other, rtol=0.05, atol=0.05 * np.abs(other).max())
 
 
 def test_frozen_layers_and_others_stay_as_they_are(images):
@@ -85,11 +85,11 @@ def test_frozen_layers_and_others_stay_as_they_are(images):
     before = frozen.get_weights()
     expected = frozen(images, training=True)
     fuse_batch_norm(frozen)
-    np.testing.assert_array_equal(frozen(images, training=True), expected)
+    assert_array_equal(frozen(images, training=True), expected)
     assert all((a == b).all() for a, b in zip(before, frozen.get_weights(), strict=True))
     for settings in ({"axis": 1}, {"dtype": "float64"}):
         layer = keras.layers.BatchNormalization(**settings)
-        fuse_batch_norm(keras.Sequential([keras.Input((6, 5, 3)), layer]))
+        fuse_batch_norm(stack((6, 5, 3), layer))
         assert "call" not in vars(layer)
 
 
@@ -106,6 +106,6 @@ def test_members_train_as_without_it_and_their_files_are_ordinary(tmp_path, monk
         trainer.train(model, 3)
         weights.append(model.get_weights())
     for mine, other in zip(*weights, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-3, atol=1e-4)
+        assert_allclose(mine, other, rtol=1e-3, atol=1e-4)
     model.save(tmp_path / "m.keras")
     assert "call" not in vars(keras.saving.load_model(tmp_path / "m.keras").get_layer("bn1"))

@@ -26,14 +26,13 @@ study = Study(name="s", dataset="digits", model="digits_convnet", training=one, 
 results = []
 for training in (one, dataclasses.replace(one, strategy="mirrored", micro_batch=8)):
     study = dataclasses.replace(study, training=training)
-    for trainer, seeds in ((Trainer(study, training, data), [1]), (gradual_trainer(study, pruned, data), [1, 2])):
-        for seed in seeds:  # the second member finds the state of the first
-            model = trainer.build(seed)
-            history = trainer.train(model, seed)
-            results.append(([w.numpy() for w in model.weights], history))
-        devices = trainer.model.distribute_strategy.num_replicas_in_sync
-    print(devices)
-for (single, before), (double, after) in zip(results[:3], results[3:], strict=True):
+    trainer = gradual_trainer(study, pruned, data)
+    for seed in (1, 2):  # the second member finds the state of the first
+        model = trainer.build(seed)
+        history = trainer.train(model, seed)
+        results.append(([w.numpy() for w in model.weights], history))
+    print(trainer.model.distribute_strategy.num_replicas_in_sync)
+for (single, before), (double, after) in zip(results[:2], results[2:], strict=True):
     for a, b in zip(single, double, strict=True):
         np.testing.assert_array_equal(a == 0, b == 0)
         np.testing.assert_allclose(a, b, atol=2e-5)
@@ -48,7 +47,7 @@ except InputError as problem:
 
 
 @pytest.mark.slow
-def test_two_devices_train_dense_and_pruned_members_as_one_does(warm_python):
+def test_two_devices_train_pruned_members_as_one_does(warm_python):
     done = subprocess.run([*warm_python, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split("\n")[:3] == [

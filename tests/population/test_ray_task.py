@@ -5,8 +5,8 @@ import os
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, open_store
@@ -107,8 +107,8 @@ def test_data_are_laid_down_once_and_read_by_the_worker(root, tmp_path):
     splits = tuple(load_dataset("digits", split).take(9) for split in ("train", "test"))
     place = make_workplace("run", splits)
     for ours, theirs in zip(shipped_splits(place / "study"), splits, strict=True):
-        np.testing.assert_array_equal(ours.images, theirs.images)
-        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        assert_array_equal(ours.images, theirs.images)
+        assert_array_equal(ours.labels, theirs.labels)
         assert ours.class_names == theirs.class_names
     before = (root / "run/splits.pickle").stat().st_mtime_ns
     make_workplace("run", splits)

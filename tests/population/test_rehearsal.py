@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY, write_recipe
 from tfaudit import Pruned, Quantized, Training
@@ -84,7 +85,9 @@ def test_a_resumed_member_of_other_bits_is_refused(tmp_path, warm_workers):
 
 @pytest.mark.parametrize(
     ("study", "batch", "micro"),
-    [(imagenet, 64, 16), (celeb_a, 256, None), (cifar10, 64, None), (STUDY, 32, None)],
+    and_nightly(
+        [(celeb_a, 256, None), (STUDY, 32, None)], [(imagenet, 64, 16), (cifar10, 64, None)]
+    ),
     ids=lambda value: getattr(value, "name", None),
 )
 @pytest.mark.slow

@@ -14,11 +14,12 @@ import keras
 import numpy as np
 import psutil
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY, stamps, wait_for, write_recipe
-from tfaudit import Pruned, open_store, predict, run, sparsity
+from tfaudit import Pruned, Quantized, open_store, predict, run, sparsity
 from tfaudit.store.store import Store
 
 pytestmark = pytest.mark.slow
@@ -42,8 +43,8 @@ def test_every_member_is_there_and_is_what_it_says(trained):
         assert kernels == pytest.approx(0.5, abs=0.01)
         images = np.stack([pixels(png) for png in trained.examples()["image"]])
         ranked, probabilities = predict(path, images)
-        np.testing.assert_array_equal(ranked, predictions.ranked[member])
-        np.testing.assert_allclose(probabilities, predictions.probabilities[member], atol=1e-5)
+        assert_array_equal(ranked, predictions.ranked[member])
+        assert_allclose(probabilities, predictions.probabilities[member], atol=1e-5)
     flatbuffer = trained.directory / trained.member_path("int8", 1, "model.tflite")
     assert flatbuffer.stat().st_size == trained.record("int8", 1)["bytes"]
     assert trained.record("int8", 1)["accuracy"] == trained.predictions("int8").accuracy()[1]
@@ -62,9 +63,11 @@ def test_population_and_variants_grow_and_the_members_that_are_there_stay(copied
     before = stamps(copied.directory, members)
     run(STUDY, copied.directory, workers=1)
     assert stamps(copied.directory, members) == before, "a second run makes nothing"
-    more = dataclasses.replace(STUDY, variants=(Pruned(0.9), *STUDY.variants), population=3)
+    more = dataclasses.replace(
+        STUDY, variants=(Quantized("float16"), *STUDY.variants), population=3
+    )
     grown = run(more, copied.directory, workers=1)
-    assert grown.variants == ("dense", "magnitude-0.9", "magnitude-0.5", "int8")
+    assert grown.variants == ("dense", "float16", "magnitude-0.5", "int8")
     assert grown.predictions("int8").members == (0, 1, 2)
     assert grown.missing() == ()
     after = stamps(copied.directory, members)

@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from PIL import Image
 from scipy import stats
 
@@ -57,9 +58,9 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
     store_class_facts(store, small_set())
     examples = store.examples("test")
     assert examples.attrs["groups"] == ["writer"]
-    np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
+    assert_array_equal(examples["writer"], np.arange(12) // 3)
     image = Image.open(io.BytesIO(examples["image"][3]))
-    np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
+    assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     pd.testing.assert_frame_equal(
         store.table("classes"), class_facts(small_set()), check_dtype=False
     )
@@ -75,7 +76,7 @@ def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     store_examples(store, as_stream(test))
     store_class_facts(store, as_stream(small_set()))
     image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
-    np.testing.assert_array_equal(np.asarray(image), test.images[3, ..., 0])
+    assert_array_equal(np.asarray(image), test.images[3, ..., 0])
     assert store.table("classes")["entropy_bits"].isna().all()
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
 
@@ -121,7 +122,7 @@ def test_no_stream_is_read_before_the_first_member(tmp_path, monkeypatch):
     assert happened == ["members", "labels", "thumbnails"]
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
     first = Image.open(io.BytesIO(store.examples()["image"][0]))
-    np.testing.assert_array_equal(np.asarray(first), small_set().images[0, ..., 0])
+    assert_array_equal(np.asarray(first), small_set().images[0, ..., 0])
     run(small_study(), tmp_path)
     assert happened == ["members", "labels", "thumbnails", "members"]
     assert seals == [store.examples_seal()] * 2  # members refer to the same examples

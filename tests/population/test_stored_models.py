@@ -4,19 +4,16 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from numpy.testing import assert_array_equal
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import save_member, small_study
-from tfaudit import InputError, Pruned, Quantized, predict, quantize
+from tfaudit import Pruned, Quantized, predict, quantize
 from tfaudit.models.registry import build_model
 from tfaudit.population.member import model_bytes
 from tfaudit.population.stored_models import StoredModels, _description
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
-
-# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
-)
 
 STUDY = small_study(variants=(Pruned(0.5), Quantized("int8")), population=2)
 IMAGES = np.random.default_rng(0).integers(0, 256, (50, 8, 8, 1), dtype=np.uint8)
@@ -66,7 +63,7 @@ def test_predictions_equal_those_of_the_models_bit_by_bit_in_one_model(tmp_path)
     for pair in [*models, *reversed(models)]:
         opened = stored.open(*pair)
         for ours, theirs in zip(predict(opened, IMAGES), alone[pair], strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+            assert_array_equal(ours, theirs)
         if pair[0] != "int8":
             assert opened is stored.open("dense", 0)
     first, second = alone["dense", 0][1], alone["dense", 1][1]
@@ -86,9 +83,7 @@ def test_another_architecture_is_loaded_as_a_new_model(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(0, activation="tanh")}  # the very weights
     stored = StoredModels(store_with(tmp_path, models))
     for pair in [*models, *models]:
-        np.testing.assert_array_equal(
-            predict(stored.open(*pair), IMAGES)[1], predict(models[pair], IMAGES)[1]
-        )
+        assert_array_equal(predict(stored.open(*pair), IMAGES)[1], predict(models[pair], IMAGES)[1])
 
 
 def test_the_same_layers_put_together_otherwise_are_another_model():
@@ -107,7 +102,9 @@ def test_a_damaged_model_file_is_refused(tmp_path):
     store = store_with(tmp_path, {("dense", 0): net(0)})
     path = store.directory / store.member_path("dense", 0, "model.keras")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(
-        InputError, match=r"members: got a file that does not match its checksum, .*model.keras"
-    ):
-        StoredModels(store).open("dense", 0)
+    assert_refused(
+        r"members: got a file that does not match its checksum, .*model.keras",
+        StoredModels(store).open,
+        "dense",
+        0,
+    )

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
@@ -181,7 +182,7 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
     (a, _), (b, _) = trained(plain, 4), trained(decayed, 4)
     for before, after in zip(a.weights, b.weights, strict=True):
         expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
-        np.testing.assert_allclose(
+        assert_allclose(
             after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6
         )
 
@@ -232,7 +233,7 @@ def test_a_member_is_saved_without_compilation_and_loads_anywhere(plain, tmp_pat
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert not loaded.compiled
-    np.testing.assert_array_equal(loaded(DATA.images[:2] * 1.0), model(DATA.images[:2] * 1.0))
+    assert_array_equal(loaded(DATA.images[:2] * 1.0), model(DATA.images[:2] * 1.0))
 
 
 def rates(training, steps, steps_per_epoch):
@@ -242,14 +243,12 @@ def rates(training, steps, steps_per_epoch):
 
 def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     pieces = Training(epochs=3, learning_rate=((0, 0.1), (1, 1.0), (2, 0.01)))
-    np.testing.assert_allclose(rates(pieces, 6, 2), [0.1, 0.1, 1, 1, 0.01, 0.01], rtol=1e-6)
+    assert_allclose(rates(pieces, 6, 2), [0.1, 0.1, 1, 1, 0.01, 0.01], rtol=1e-6)
     warm = Training(epochs=3, learning_rate=0.4, warmup=2)
-    np.testing.assert_allclose(rates(warm, 6, 2), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
+    assert_allclose(rates(warm, 6, 2), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
     cosine = Training(epochs=4, learning_rate=0.2, decay="cosine")
     reference = keras.optimizers.schedules.CosineDecay(0.2, 8)
-    np.testing.assert_allclose(
-        rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5
-    )
+    assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
 
 
 @settings(max_examples=40)
@@ -277,7 +276,7 @@ def test_micro_batches_give_the_weights_of_whole_batches(variant):
         trained(trainer(variant, micro_batch=size, **settings), 3) for size in (None, 20)
     )
     for first, second in zip(whole[0].weights, parts[0].weights, strict=True):
-        np.testing.assert_allclose(first.numpy(), second.numpy(), atol=1e-6)
+        assert_allclose(first.numpy(), second.numpy(), atol=1e-6)
     assert list(whole[1].columns) == list(parts[1].columns)
 
 
@@ -296,9 +295,7 @@ def test_batches_are_halved_until_they_fit_the_memory(plain, monkeypatch):
         model, _ = trained(one, 3)
     last = "micro_batch: 32 examples do not fit the memory; now 16"
     assert str(notices[-1].message) == last
-    np.testing.assert_allclose(
-        model.get_weights()[0], trained(plain, 3)[0].get_weights()[0], atol=1e-6
-    )
+    assert_allclose(model.get_weights()[0], trained(plain, 3)[0].get_weights()[0], atol=1e-6)
     fixed = trainer(micro_batch=32)
     monkeypatch.setattr(fixed.model, "fit", full)
     one.micro_batch = 64
