@@ -13,24 +13,26 @@ import typer.cli
 import typer.main
 
 import tfaudit.cli
+from benchmarks.harm.entries import HarmBenchmark
+from benchmarks.harm.page import CAVEATS, RULES, shown_entries
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.harm import HarmBenchmark
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS, text_columns
-from tfaudit.outlets.harm_page import CAVEATS, RULES, shown_entries
 from tfaudit.outlets.markdown import markdown_table
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
 """Packages whose public names the reference lists."""
 
+RESULTS = Path(__file__).parents[1] / "benchmarks/harm/results.json"
+
 
 def write(folder: Path) -> None:
     """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
     pages = {"sections.md": sections_page(), "columns.md": columns_page()}
-    pages |= {"benchmark.md": benchmark_tables(folder.parent / "benchmark.json")}
+    pages |= {"benchmark.md": benchmark_tables()}
     pages |= {"benchmark_rules.md": _items(RULES), "benchmark_caveats.md": _items(CAVEATS)}
     pages |= {"cli.md": command_line_page(), "papers.md": papers_page(), "limits.md": limits_page()}
     for space in NAMESPACES:
@@ -73,9 +75,9 @@ def columns_page() -> str:
     return "\n".join(parts)
 
 
-def benchmark_tables(results: Path) -> str:
+def benchmark_tables() -> str:
     """Return the entries of the benchmark of compression harm as tables: medians, then a table per model."""
-    found = HarmBenchmark.read(results)
+    found = HarmBenchmark.read(RESULTS)
     parts = ["### Medians over the models", "", *_table(found.by_compressor()), ""]
     for model, rows in shown_entries(found.table).groupby("model", sort=False):
         images = f"{rows['examples'].iloc[0]:,.0f} test examples"

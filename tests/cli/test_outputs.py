@@ -48,7 +48,6 @@ def place(tmp_path, files):
         (("report", "study", "--markdown", "study/report.html"), "report, --markdown: got study/"),
         (("report", "study", "--pdf", "--out", "x.pdf"), "--out, --pdf: got x.pdf for both"),
         (("export", "study", "--format", "csv", "--out", "study"), "--out, directory: got study"),
-        (("benchmark", "page", "y.npy", "--out", "y.npy"), "--out, results: got y.npy for both"),
         (("run", "digits", "--out", "y.npy/x"), "--out: got y.npy/x, which cannot be written"),
         (
             ("prepare", "x", "--from", "study", "--data-dir", "study"),

@@ -11,7 +11,6 @@ from typing import Any
 
 from tfaudit.cli import (  # noqa: F401  # a module registers its command
     audit,
-    benchmark,
     check,
     compare,
     compress,

@@ -761,26 +761,6 @@ PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
         _points("overconfidence before", "Confidence minus accuracy, percentage points"),
     ),
 }
-PARTS["The benchmark of compression harm"] = {
-    "harm.size_share": _share("size", "Gzipped file, relative to the uncompressed model's"),
-    "harm.models": _count("models"),
-    "harm.accuracy_pp": _points("accuracy", "Change of top-1 accuracy, percentage points"),
-    "harm.worst_class_pp": _points(
-        "worst class", "Change of the recall of the class that loses most"
-    ),
-    "harm.worst_class": _text("which class"),
-    "harm.harmed_classes": _count("harmed", help=f"Classes that lost recall after {_HOLM}"),
-    "harm.negative_flips": _share("newly wrong", "Images right before and wrong after", ".2f"),
-    "harm.ties": _share("ties", "Predictions in which classes tie", ".2f"),
-    "harm.shift": _number("shift", ".2g", "Mean square root of the divergence of probabilities"),
-    "harm.corruption_pp": _points(
-        "worst corruption", "Change of accuracy, both models under the same corruption"
-    ),
-    "harm.worst_corruption": _text("which corruption"),
-    "harm.harming": _count("harming", help="Models of which it harms at least one class"),
-    "harm.passes": _count("passing", help="Models for which the gate passes it"),
-    "harm.members": _count("members", help="Compressed models that the figures are means over"),
-}
 PARTS["Recall distortion"] = {
     "method": _text("method"),
     "mark": _text(
@@ -1046,7 +1026,13 @@ PARTS["Votes on one image or class"] = {
     "attributes.difference_pp": _points("difference"),
 }
 
-COLUMNS: Mapping[str, Column] = {
+COLUMNS: dict[str, Column] = {
     name: entry for part in PARTS.values() for name, entry in part.items()
 }
 """Columns by name in their frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""
+
+
+def add_part(title: str, entries: Mapping[str, Column]) -> None:
+    """Add a part to the catalogue, for tables outside the package."""
+    PARTS[title] = dict(entries)
+    COLUMNS.update(entries)

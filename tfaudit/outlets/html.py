@@ -108,7 +108,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     audit = study_audit.summary
     examples = data.store.examples(data.split, images=False, groups=False)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
-    script, script_hash = page_script("sort.js")
+    script, script_hash = page_script()
     focus = _focus(verdict)
     sections = [
         section.short(data.titles.get(focus, "")).about(noun)
@@ -261,9 +261,9 @@ def style_sheet(*names: str) -> Markup:
     return Markup(COLOURS + "".join((room / name).read_text() for name in names))
 
 
-def page_script(*names: str) -> tuple[Markup, str]:
-    """Return the named scripts of this package as one, and the hash by which the page's policy knows it."""
-    text = "".join((files("tfaudit.outlets") / name).read_text() for name in names)
+def page_script(*others: Path) -> tuple[Markup, str]:
+    """Return what sorts tables, and other scripts, as one, and the hash by which the page's policy knows it."""
+    text = "".join(file.read_text() for file in (files("tfaudit.outlets") / "sort.js", *others))
     return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -1,4 +1,4 @@
-"""`tfaudit benchmark`: entries from predictions, models and studies, their file, and the page that shows them."""
+"""The benchmark of compression harm: entries, their file, and the page that shows them."""
 
 import dataclasses
 import functools
@@ -11,16 +11,18 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from benchmarks.harm import studies as harm_studies
+from benchmarks.harm.__main__ import benchmark
+from benchmarks.harm.entries import HarmBenchmark, entry
+from benchmarks.harm.studies import studies
 from tests.builders.accessibility import violations
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.refusals import assert_refused
 from tests.builders.studies import before_and_after, make_study
 from tests.builders.tiny_studies import STUDY
 from tfaudit import Predictions, compare, quantize
-from tfaudit.analysis.harm import HarmBenchmark, entry
 from tfaudit.audits import divergence, flip_rates
-from tfaudit.recipes import harm_benchmark
-from tfaudit.recipes.harm_benchmark import studies
+from tfaudit.cli.console import app
 from tfaudit.study import Pruned
 
 NAMES = ("--model", "net", "--data-name", "test", "--command", "by hand")
@@ -28,12 +30,14 @@ LABELS = np.arange(1000) % 10
 
 
 @pytest.fixture
-def run(tmp_path, tfaudit):
-    """Runs `tfaudit benchmark` where there are predictions: `hurt` loses 30 of the 100 examples of class 3."""
+def run(tmp_path, tfaudit, monkeypatch):
+    """Runs the benchmark's commands where there are predictions: `hurt` loses 30 of the 100 examples of class 3."""
     np.save(tmp_path / "labels.npy", LABELS)
     np.save(tmp_path / "same.npy", LABELS)
     np.save(tmp_path / "hurt.npy", np.where((LABELS == 3) & (np.arange(1000) < 300), 4, LABELS))
-    return functools.partial(tfaudit, "benchmark")
+    monkeypatch.setattr(app, "registered_groups", [])
+    app.add_typer(benchmark, name="harm")
+    return functools.partial(tfaudit, "harm")
 
 
 def submitted(run, *words):
@@ -240,12 +244,12 @@ def test_a_class_of_one_image_counts_in_no_median(run):
 @pytest.mark.slow
 def test_the_benchmark_runs_its_studies_and_goes_on(run, tmp_path, monkeypatch):
     tiny = dataclasses.replace(STUDY, name="harm_tiny", population=2)
-    monkeypatch.setattr(harm_benchmark, "studies", {"tiny": tiny})
+    monkeypatch.setattr(harm_studies, "studies", {"tiny": tiny})
     code, _, errors = run("run", "harm", "--workers", 1)
     assert code == 0, errors
     found = HarmBenchmark.read(tmp_path / "harm" / "results.json").table
     assert list(found["compressor"]) == ["magnitude 50 %", "fixed-point int8"]
-    assert set(found["command"]) == {"tfaudit benchmark run harm --network tiny"}
+    assert set(found["command"]) == {"python -m benchmarks.harm run harm --network tiny"}
     assert (tmp_path / "harm" / "benchmark.html").is_file()
     (tmp_path / "harm" / "results.json").unlink()
     assert run("run", "harm")[0] == 0  # nothing is trained again

@@ -1,7 +1,13 @@
-"""`tfaudit benchmark`: run the benchmark of compression harm, add entries, write its page."""
+"""Run the benchmark of compression harm, add entries to it, write its page.
+
+python -m benchmarks.harm run runs/harm
+python -m benchmarks.harm submit results.json --model NAME --data-name NAME --command WORDS --study DIR
+python -m benchmarks.harm page benchmarks/harm/results.json
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tfaudit.__main__ import main
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import Commands, ResumableCommand, app, out
 from tfaudit.cli.flags import renamed
@@ -17,11 +24,12 @@ from tfaudit.cli.outputs import file_to_write, folder_to_write, output_file
 from tfaudit.errors import InputError, plural, require_one_of
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.harm import HarmBenchmark
+    from benchmarks.harm.entries import HarmBenchmark
     from tfaudit.cli.gate_sources import GatedModel
 
-benchmark = Commands(help="Run the benchmark of compression harm, add entries to it, show it.")
-app.add_typer(benchmark, name="benchmark", no_args_is_help=True)
+benchmark = Commands(
+    help="Run the benchmark of compression harm, add entries to it, show it.", no_args_is_help=True
+)
 
 
 @benchmark.command(cls=ResumableCommand)
@@ -45,7 +53,7 @@ def run(
     from tfaudit.runtime.captured_output import start_tensorflow
 
     start_tensorflow()
-    from tfaudit.recipes.harm_benchmark import studies
+    from benchmarks.harm.studies import studies
 
     for name in network or ():
         require_one_of("network", name, studies)
@@ -56,7 +64,7 @@ def run(
         options = EngineOptions(workers=workers)
         run_study(study, directory / name, options, progress=progress_for(out))
         pairs = from_study(directory / name, None, "test", corrupted=bool(study.corruptions))
-        command = f"tfaudit benchmark run {directory.name} --network {name}"
+        command = f"python -m benchmarks.harm run {directory.name} --network {name}"
         data = str(study.dataset).removesuffix(":load").rpartition(".")[2]
         names = name, data, _titles(directory / name)
         _write_page(_saved(results, pairs, names, command), results.with_name("benchmark.html"))
@@ -134,7 +142,7 @@ def page(
     ] = None,
 ) -> None:
     """Write the entries as a page that sorts and filters."""
-    from tfaudit.analysis.harm import HarmBenchmark
+    from benchmarks.harm.entries import HarmBenchmark
 
     if not results.is_file():
         raise InputError("results", f"{results}, which does not exist", "a JSON file of entries")
@@ -176,7 +184,7 @@ def _saved(
     shares: Mapping[str, float] = MappingProxyType({}),
 ) -> HarmBenchmark:
     """Add entries to a file and return all; `names` are the model, the data, and the compressors' titles by key."""
-    from tfaudit.analysis.harm import HarmBenchmark, entry
+    from benchmarks.harm.entries import HarmBenchmark, entry
     from tfaudit.store.requested_files import write_requested
 
     model, data, titles = names
@@ -212,6 +220,12 @@ def _size(pair: GatedModel, share: float | None) -> dict[str, Any]:
 
 
 def _write_page(found: HarmBenchmark, path: Path) -> None:
-    from tfaudit.outlets.harm_page import write_harm_page
+    from benchmarks.harm.page import write_harm_page
 
     out.tell(f"page: {write_harm_page(found, path)}")
+
+
+if __name__ == "__main__":
+    app.add_typer(benchmark, name="harm")
+    sys.argv.insert(1, "harm")
+    main()

@@ -9,11 +9,11 @@ goes on where it was interrupted, and writes the results as JSON and as a page:
     tfaudit prepare cifar10 --from FOLDER
     tfaudit prepare fashion_mnist --from FOLDER
     tfaudit prepare imagenet_photographs --from FOLDER
-    tfaudit benchmark run runs/harm
+    python -m benchmarks.harm run runs/harm
 
-`tfaudit run harm_benchmark:resnet56` runs one of them alone; ResNet-20 is the recipe `cifar10_resnet20`. ResNet-50 is
-read from `resnet50.keras` in the working directory, `keras.applications.ResNet50().save("resnet50.keras")`. Results,
-rules and what not to conclude: docs/benchmark.md.
+`tfaudit run benchmarks/harm/studies.py:resnet56` runs one of them alone; ResNet-20 is the recipe `cifar10_resnet20`.
+ResNet-50 is read from `resnet50.keras` in the working directory: `keras.applications.ResNet50().save("resnet50.keras")`
+Results, rules and what not to conclude: docs/benchmark.md.
 
 Pruned models are fine-tuned briefly, by equal numbers of steps with and without distillation; ResNet-50 is not trained,
 so its pruned variants are one-shot, with statistics of BatchNormalization estimated again.

@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import altair as alt
+import jinja2
 import pandas as pd
 
-from tfaudit.analysis.harm import ESTIMATES, WIDEST, HarmBenchmark, with_ends
+from benchmarks.harm.entries import ESTIMATES, WIDEST, HarmBenchmark, with_ends
 from tfaudit.audits.gate.chart import outcome_encoding
 from tfaudit.charts.style import Drawing, row_axis, tooltips
 from tfaudit.errors import require
-from tfaudit.outlets.columns import column
+from tfaudit.outlets.columns import Column, add_part, column
 from tfaudit.outlets.html import drawings, page_script, style_sheet
 from tfaudit.outlets.sections.section import Figure, ReportTable, Section
 from tfaudit.outlets.templates import PAGES
 from tfaudit.store.requested_files import write_requested
+
+HERE = Path(__file__).parent
 
 QUESTION = "Which compressor harms least?"
 
@@ -47,6 +50,40 @@ CAVEATS = (
 )
 """What not to conclude."""
 
+
+def _share(heading: str, help: str, form: str = ".2f") -> Column:
+    return Column(heading, form, "%", 100, help)
+
+
+def _points(heading: str, help: str) -> Column:
+    return Column(heading, "+.2f", "pp", help=help)
+
+
+COLUMNS = {
+    "size_share": _share("size", "Gzipped file, relative to the uncompressed model's", ".1f"),
+    "models": Column("models"),
+    "accuracy_pp": _points("accuracy", "Change of top-1 accuracy, percentage points"),
+    "worst_class_pp": _points("worst class", "Change of the recall of the class that loses most"),
+    "worst_class": Column("which class"),
+    "harmed_classes": Column("harmed", help="Classes that lost recall after Holm's correction"),
+    "negative_flips": _share("newly wrong", "Images right before and wrong after"),
+    "ties": _share("ties", "Predictions in which classes tie"),
+    "shift": Column("shift", ".2g", help="Mean square root of the divergence of probabilities"),
+    "corruption_pp": _points(
+        "worst corruption", "Change of accuracy, both models under the same corruption"
+    ),
+    "worst_corruption": Column("which corruption"),
+    "harming": Column("harming", help="Models of which it harms at least one class"),
+    "passes": Column("passing", help="Models for which the gate passes it"),
+    "members": Column("members", help="Compressed models that the figures are means over"),
+}
+"""Columns of the tables by name."""
+
+add_part(
+    "The benchmark of compression harm",
+    {f"harm.{name}": entry for name, entry in COLUMNS.items()},
+)
+
 WIDTH = 330  # pixels of a panel of the chart
 
 
@@ -70,8 +107,10 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
             ReportTable.of("Every entry", shown_entries(table), SHOWN, "harm"),
         ),
     )
-    script, script_hash = page_script("sort.js", "filter.js")
-    page = PAGES.get_template("harm_page.html.j2").render(
+    script, script_hash = page_script(HERE / "filter.js")
+    loaders = [PAGES.loader, jinja2.FileSystemLoader(HERE)]
+    pages = PAGES.overlay(loader=jinja2.ChoiceLoader(loaders))
+    page = pages.get_template("page.html.j2").render(
         style=style_sheet("report.css"),
         section=section,
         drawings=drawings([section]),

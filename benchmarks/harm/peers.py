@@ -3,11 +3,11 @@
     pip install "tfaudit[keras,datasets]" nncf openvino onnx onnxruntime onnxscript model-compression-toolkit
     pip install torch torchvision torch-optim==0.0.3
     pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
-    python -m benchmarks.harm_peers peers results.json
+    python -m benchmarks.harm.peers peers results.json
 
 Each gets the published network in PyTorch and the first 100 training images to calibrate with, as `tfaudit run` gives
 them to its own, and keeps its default settings. The scores of all test images, float and compressed, go to the folder
-`peers` and by `tfaudit benchmark submit` to `results.json`.
+`peers` and by `python -m benchmarks.harm submit` to `results.json`.
 
 Sizes are those of the gzipped files, as shares of the float network's in ONNX. MCT writes no smaller file; its bytes
 are those that it reckons for the weights.
@@ -152,9 +152,9 @@ def main() -> None:
     (folder / "classes.txt").write_text("\n".join(test.class_names))
     write_onnx(network, folder / FLOAT)
     size = gzipped(folder / FLOAT)
-    words = [sys.executable, "-m", "tfaudit", "benchmark", "submit", str(results)]
+    words = [sys.executable, "-m", "benchmarks.harm", "submit", str(results)]
     words += ["--model", "resnet56", "--data-name", "cifar10", "--scores-are", "logits"]
-    words += ["--command", f"python -m benchmarks.harm_peers {folder.name} {results.name}"]
+    words += ["--command", f"python -m benchmarks.harm.peers {folder.name} {results.name}"]
     words += ["--labels", str(folder / "labels.npy"), "--baseline", str(folder / "float.npy")]
     words += ["--classes", str(folder / "classes.txt")]
     for name in options.compressors:
