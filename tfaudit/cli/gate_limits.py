@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from tfaudit.audits.gate.limits import (
+    CLASS_LIMITS,
     FLAGS,
-    INSTEAD,
     MANY_CLASSES,
     QUANTITIES,
     REMOVED,
@@ -31,8 +31,8 @@ GateFile = Annotated[
     Path | None,
     option(
         "TOML file whose table gate holds the limits; by default "
-        f"{_set(Limits().for_classes(2))}; with {MANY_CLASSES} classes or more "
-        f"{_set(Limits().for_classes(MANY_CLASSES))}.",
+        f"{_set(Limits().for_classes(2))} for two classes; with more, no limit of precision; with {MANY_CLASSES} "
+        f"classes or more {_set(Limits().for_classes(MANY_CLASSES))}.",
         "--gate",
         "--config",
     ),
@@ -66,7 +66,7 @@ def read_limits(
     """Return the limits of the `[gate]` table of a TOML file; flags override them; without any, defaults hold."""
     for name in REMOVED:
         value = flags.get(f"max_{name}")
-        require(value is None, flag_of(name), value, removed(name, *map(flag_of, INSTEAD)))
+        require(value is None, flag_of(name), value, removed(name, *map(flag_of, CLASS_LIMITS)))
     settings = {} if config is None else _gate_table(config)
     names = {flag: name for name, flag in FLAGS.items()}
     given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}

@@ -5,6 +5,8 @@ import pytest
 
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.gate.measurements import measure
+from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.predictions import Predictions
 
 POSITIVES, IMAGES = 200, 20_000
@@ -37,6 +39,18 @@ def test_a_detector_whose_alarms_are_false_never_passes():
         assert check.reason.startswith("Precision of yes loses ")
 
 
+def test_two_classes_limit_the_precision_of_each_by_default():
+    verdict = gate(*study(0, 0.9885))
+    outcomes = dict(zip(verdict.frame()["check"], verdict.frame()["outcome"], strict=True))
+    assert verdict.gravest.name == "precision_drop_pp"
+    assert outcomes == {
+        "precision_drop_pp": "fail",
+        "overall_drop_pp": "pass",
+        "worst_class_drop_pp": "pass",
+    }
+    assert Limits().for_classes(3).precision_drop_pp is None
+
+
 @pytest.mark.parametrize(("limit", "outcome"), [(1, "cannot judge"), (10, "pass")])
 def test_a_detector_that_loses_nothing(limit, outcome):
     (check,) = gate(*study(0, 0.995), Limits(precision_drop_pp=limit)).checks
@@ -52,3 +66,10 @@ def test_precision_of_a_class_that_is_never_predicted_cannot_be_judged():
     assert check.reason == (
         "The precision of class 1 is unknown: the baseline or the compressed model never predicts this class."
     )
+
+
+def test_the_headline_names_the_precision_that_fails():
+    verdict = study_verdict({"int8": measure(*study(0, 0.9885))})
+    assert verdict.headline.startswith("int8 fails: precision of yes loses ")
+    (row,) = verdict.rows
+    assert row["reason"].startswith("Precision of yes loses ")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.doubts import ACCURACY, Doubt
-from tfaudit.audits.gate.limits import MORE_THAN_PREDICTIONS, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import CLASS_LIMITS, MORE_THAN_PREDICTIONS, QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import LEAST_CLUSTERS, Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural
 from tfaudit.runtime.names import class_in_words
@@ -52,6 +52,11 @@ class Check:
     outcome: str
     reason: str
     sentence: str
+
+    @property
+    def is_of_recall(self) -> bool:
+        """Whether the check is about the recall of classes."""
+        return self.name in CLASS_LIMITS
 
 
 @dataclasses.dataclass(frozen=True)

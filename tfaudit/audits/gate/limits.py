@@ -159,11 +159,14 @@ class Limits:
     def for_classes(self, count: int) -> Limits:
         """Return these limits, or if none is set the defaults for a number of classes.
 
-        With fewer than 50 classes, accuracy may drop by 1 point and the worst class by 5. With more, the few images of
-        each class can seldom show that about every single class, so at most 5 % of the classes may lose more than 5
-        points.
+        With fewer than 50 classes, accuracy may drop by 1 point and the recall of any class by 5. With more, the few
+        images of each class can seldom show that about every single class, so at most 5 % of the classes may lose more
+        than 5 points. Of two classes, the precision of each may also drop by 5: one of them is often rare, and false
+        alarms change neither its recall nor accuracy by much.
 
         Example:
+            >>> Limits().for_classes(2).as_dict()
+            {'overall_drop_pp': 1.0, 'worst_class_drop_pp': 5.0, 'precision_drop_pp': 5.0}
             >>> Limits().for_classes(10).in_words()
             'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
             >>> Limits().for_classes(1000).in_words()
@@ -175,6 +178,8 @@ class Limits:
             return self
         many = count >= MANY_CLASSES
         of_classes = {"share_beyond": 0.05} if many else {"worst_class_drop_pp": BOUND_PP}
+        if count == 2:
+            of_classes["precision_drop_pp"] = BOUND_PP
         return dataclasses.replace(self, overall_drop_pp=1, **of_classes)
 
     def in_words(self) -> str:
@@ -218,7 +223,7 @@ class Limits:
         known = [field.name for field in dataclasses.fields(cls)]
         for name, value in settings.items():
             if name in REMOVED:
-                raise InputError(name, repr(value), removed(name, *INSTEAD))
+                raise InputError(name, repr(value), removed(name, *CLASS_LIMITS))
             require(name in known, "limits", name, f"names among {', '.join(known)}")
         return cls(**settings)
 
@@ -271,15 +276,15 @@ REMOVED: Mapping[str, str] = MappingProxyType(
 )
 """Former limits, by name, and where their quantity is shown."""
 
-INSTEAD = ("worst_class_drop_pp", "share_beyond")
-"""Limits that take the place of the removed ones."""
+CLASS_LIMITS = ("worst_class_drop_pp", "share_beyond")
+"""Limits on the recall of classes, which take the place of the removed ones."""
 
 
 def removed(name: str, *instead: str) -> str:
     """Return what is expected in place of a removed limit.
 
     Example:
-        >>> removed("harmed_share", *INSTEAD)
+        >>> removed("harmed_share", *CLASS_LIMITS)
         'worst_class_drop_pp or share_beyond, as this limit was removed; reports count the classes that lost recall'
     """
     return f"{' or '.join(instead)}, as this limit was removed; {REMOVED[name]}"

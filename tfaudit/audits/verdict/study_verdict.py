@@ -463,10 +463,12 @@ class _Variant:
 
     def other_cause(self) -> str:
         """Return the reason as the end of a sentence, or a full stop if it is the worst class, which comes next."""
-        subject = "" if self.verdict is None else self.verdict.gravest.subject
-        if self.worst is not None and subject == self.worst["names"]:
+        gravest = None if self.verdict is None else self.verdict.gravest
+        subject = gravest.subject if gravest else ""
+        of_recall = gravest is not None and gravest.is_of_recall
+        if self.worst is not None and of_recall and subject == self.worst["names"]:
             return "."
-        named = subject and class_in_words(subject) == subject  # a name keeps its capital
+        named = subject and self.reason.startswith(subject)  # a name keeps its capital
         return f": {self.reason if named else self.reason[0].lower() + self.reason[1:]}"
 
     def row(self) -> dict[str, Any]:
@@ -529,7 +531,9 @@ class _Variant:
 
     def _is_beyond_chance(self, worst: pd.Series) -> bool:
         checks = [] if self.verdict is None else self.verdict.checks
-        failing = {check.subject for check in checks if check.outcome == FAIL}
+        failing = {
+            check.subject for check in checks if check.outcome == FAIL and check.is_of_recall
+        }
         return worst["names"] in {*self.lost, *failing}
 
     def _certainty(self, worst: pd.Series) -> str:
