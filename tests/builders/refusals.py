@@ -1,5 +1,7 @@
 """Checks that bad input is refused in one line."""
 
+import shlex
+
 import pytest
 
 from tfaudit.errors import InputError
@@ -10,3 +12,13 @@ def assert_refused(message, call, *arguments, **options):
     with pytest.raises(InputError, match=message) as caught:
         call(*arguments, **options)
     assert "\n" not in str(caught.value)
+
+
+def refused_lines(table):
+    """Return the parameters `words` and `message` for a table of command lines, each above what refuses it."""
+    lines = [line.strip() for line in table.strip().splitlines()]
+    cases = zip(lines[::2], lines[1::2], strict=True)
+    return pytest.mark.parametrize(
+        ("words", "message"),
+        [pytest.param(shlex.split(line), message, id=line) for line, message in cases],
+    )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders.populations import population
+from tests.builders.refusals import refused_lines
 from tests.builders.studies import make_study
 from tfaudit import open_store
 from tfaudit.audits.summary.summary import summary
@@ -188,21 +189,20 @@ def test_a_name_holds_until_the_next():
     assert found[::2] == ["--compressed"] * 6 + ["--out"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--baseline", "no*.npy"], "baseline: got no*.npy, which matches no file, expected files"),
-        (["--compressed", "q=no.npy"], "compressed: got no.npy, which matches no file, expected"),
-        (["--baseline", "a0.npy", "a?.npy"], "baseline: got a0.npy twice, expected each file once"),
-        (["--alpha", "2"], "alpha: got 2.0, expected a level in (0, 1)"),
-        (["--permutations", "-1"], "permutations: got -1, expected 0 or more"),
-        (["--groups", "g.csv"], "groups: got g.csv, expected --out DIR as well"),
-    ],
-)
+@refused_lines("""
+    --compressed b0.npy --baseline no*.npy
+        baseline: got no*.npy, which matches no file, expected files
+    --baseline a0.npy --compressed q=no.npy
+        compressed: got no.npy, which matches no file, expected
+    --compressed b0.npy --baseline a0.npy a?.npy
+        baseline: got a0.npy twice, expected each file once
+    --baseline a0.npy --compressed b0.npy --permutations -1
+        permutations: got -1, expected 0 or more
+    --baseline a0.npy --compressed b0.npy --groups g.csv
+        groups: got g.csv, expected --out DIR as well
+""")
 def test_bad_input_is_one_line(tfaudit, refused, words, message):
-    files = {"--baseline": "a0.npy", "--compressed": "b0.npy"}
-    others = [word for pair in files.items() if pair[0] != words[0] for word in pair]
-    refused(tfaudit("audit", "--labels", "y.npy", *others, *words), message)
+    refused(tfaudit("audit", "--labels", "y.npy", *words), message)
 
 
 def test_the_gate_and_the_audit_take_a_column_of_clusters(tfaudit, refused):

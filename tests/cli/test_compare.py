@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
+from tests.builders.refusals import refused_lines
 from tfaudit import open_store, quantize
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
@@ -218,52 +219,36 @@ def test_the_batch_size_changes_nothing(place, size):
     np.testing.assert_array_equal(found.baseline.ranked, read(place).baseline.ranked)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (
-            {"baseline": "nope.keras"},
-            "--baseline: got nope.keras, which does not exist, expected an existing file",
-        ),
-        (
-            {"compressed": ("seven.keras",)},
-            "seven.keras: got a model of 7 classes, expected 10 classes, as in the data, or --classes FILE",
-        ),
-        (
-            {"compressed": ("larger.keras",)},
-            "larger.keras: got images of 8 x 8 x 1, expected images of 16 x 16 x 1; --image-size 16",
-        ),
-        (
-            {"data": "colour.npz"},
-            "dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1",
-        ),
-        ({"data": "eleven.npz"}, "labels: got 10, expected 0 to 9, the classes of the models"),
-        (
-            {"data": "some"},
-            "dense.keras: got a model of 10 classes, expected 2 classes, as in the data, or --classes FILE",
-        ),
-        (
-            {"flags": ("--preprocess", "magic")},
-            "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch",
-        ),
-        (
-            {"flags": ("--preprocess", "caffe")},
-            "preprocess: got 'caffe', expected none, unit or tf, because the images are not",
-        ),
-        (
-            {"flags": ("--classes", "nope.txt")},
-            "nope.txt: got an unreadable file (No such file or directory)",
-        ),
-        ({"flags": ("--alpha", "5")}, "alpha: got 5.0, expected a level in (0, 1)"),
-        ({"flags": ("--batch-size", "0")}, "--batch-size: got 0, expected 1 or more"),
-        (
-            {"flags": ("--csv", "names.txt/x.csv")},
-            "csv: got names.txt/x.csv, which cannot be written",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_one_line_and_exit_code_2(run, refused, options, words):
-    refused(run(*options.pop("flags", ()), **options), words)
+@refused_lines("""
+    --baseline nope.keras --compressed noisy.keras --data digits.npz
+        --baseline: got nope.keras, which does not exist, expected an existing file
+    --baseline dense.keras --compressed seven.keras --data digits.npz
+        seven.keras: got a model of 7 classes, expected 10 classes, as in the data, or --classes FILE
+    --baseline dense.keras --compressed larger.keras --data digits.npz
+        larger.keras: got images of 8 x 8 x 1, expected images of 16 x 16 x 1; --image-size 16
+    --baseline dense.keras --compressed noisy.keras --data colour.npz
+        dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1
+    --baseline dense.keras --compressed noisy.keras --data eleven.npz
+        labels: got 10, expected 0 to 9, the classes of the models
+    --baseline dense.keras --compressed noisy.keras --data some
+        dense.keras: got a model of 10 classes, expected 2 classes, as in the data, or --classes FILE
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --preprocess magic
+        preprocess: got 'magic', expected one of none, unit, tf, caffe, torch
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --preprocess caffe
+        preprocess: got 'caffe', expected none, unit or tf, because the images are not
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --baseline-preprocess half
+        --baseline-preprocess: got 'half', expected one of none
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --classes nope.txt
+        nope.txt: got an unreadable file (No such file or directory)
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --alpha 5
+        alpha: got 5.0, expected a level in (0, 1)
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --batch-size 0
+        --batch-size: got 0, expected 1 or more
+    --baseline dense.keras --compressed noisy.keras --data digits.npz --csv names.txt/x.csv
+        csv: got names.txt/x.csv, which cannot be written
+""")
+def test_what_does_not_fit_is_one_line(place, tfaudit_in, refused, words, message):
+    refused(tfaudit_in(place)("compare", *words), message)
 
 
 def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch):
@@ -332,7 +317,7 @@ def test_outputs_and_inputs_of_other_names_and_orders(place):
     assert found.compressed["pair"].accuracy() == found.baseline.accuracy() == 1
 
 
-def test_the_baseline_may_take_other_pixels(run, place, refused):
+def test_the_baseline_may_take_other_pixels(run, place):
     """One model takes pixels in [0, 1], the other has a Rescaling layer for it."""
     plain = keras.saving.load_model(place / "dense.keras")
     scaled = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Rescaling(255), *plain.layers])
@@ -343,5 +328,3 @@ def test_the_baseline_may_take_other_pixels(run, place, refused):
     models = {"baseline": "unit.keras", "compressed": ("biased.keras",)}
     assert run("--baseline-preprocess", "unit", *csv, **models)[0] == 0
     assert (pd.read_csv(place / "pixels.csv")[["lost", "won"]] == 0).all(axis=None)
-    words = "--baseline-preprocess: got 'half', expected one of none"
-    refused(run("--baseline-preprocess", "half"), words)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.builders.refusals import refused_lines
 from tfaudit.cli.compress import seconds_of
 from tfaudit.compress.litert.operators import float_operators
 from tfaudit.errors import InputError
@@ -130,21 +131,26 @@ def test_a_full_integer_file_is_made_judged_and_counted(run, place, monkeypatch)
     assert (code, " 99 " in text) == (0, True)  # 48 x 2 weights, 2 biases and the scale
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("net.tflite",), "model: got 'net.tflite', expected a .keras file"),
-        (("none.keras",), "model: got none.keras, which does not exist"),
-        (("net.keras", "--data", "nowhere"), "expected "),
-        (("net.keras", "--gate", "none.toml"), "--gate: got none.toml, which cannot be read"),
-        (("net.keras", "--budget", "soon"), "--budget: got 'soon', expected a time above 0"),
-        (("net.keras", "--held-out", "0"), "--held-out: got 0.0, expected a share in (0, 1)"),
-        (("net.keras", "--epochs", "0"), "epochs: got 0, expected 1 or more"),
-        (("net.keras", "--train", "gone.npz"), "gone.npz"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(run, place, refused, arguments, message):
-    refused(run("compress", "--data", "images", *arguments, "--out", "bad"), message)
+@refused_lines("""
+    net.tflite
+        model: got 'net.tflite', expected a .keras file
+    none.keras
+        model: got none.keras, which does not exist
+    net.keras --data nowhere
+        expected
+    net.keras --gate none.toml
+        --gate: got none.toml, which cannot be read
+    net.keras --budget soon
+        --budget: got 'soon', expected a time above 0
+    net.keras --held-out 0
+        --held-out: got 0.0, expected a share in (0, 1)
+    net.keras --epochs 0
+        epochs: got 0, expected 1 or more
+    net.keras --train gone.npz
+        gone.npz
+""")
+def test_bad_input_is_one_line(run, place, refused, words, message):
+    refused(run("compress", "--data", "images", *words, "--out", "bad"), message)
     assert not (place / "bad/candidates.csv").exists()
 
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.builders.corrupted_studies import corrupted_study, evaluate
+from tests.builders.refusals import refused_lines
 from tests.builders.studies import make_study
 from tfaudit import quantize
 from tfaudit.analysis.study_audit import StudyAudit
@@ -234,79 +235,50 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
     assert not list(place.glob(".*.part"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--max-flips", 1), "source: got none, expected one of a study's directory"),
-        (
-            ("study", "--labels", "labels.npy", "--max-flips", 1),
-            "source: got DIRECTORY and --labels, expected one of",
-        ),
-        (
-            ("study", "--baseline", "dense.npy", "--max-flips", 1),
-            "got files beside a study, expected --variant",
-        ),
-        (
-            ("--labels", "labels.npy", "--max-flips", 1),
-            "--baseline, --compressed: got no files, expected both options",
-        ),
-        (
-            (*PREDICTIONS, "same.npy", "--max-flips", 1, "--examples", "ids.csv"),
-            "--examples: got ids.csv, expected no such option without --data",
-        ),
-        (
-            (*PREDICTIONS, "same.npy", "--max-flips", 1, "--variant", "int8"),
-            "--variant: got ['int8'], expected no such option without a study",
-        ),
-        (
-            ("study", "--max-flips", 1, "--limit", 100),
-            "--limit: got 100, expected no such option without --data",
-        ),
-        (
-            ("study", "--max-flips", 1, "--id", "file"),
-            "--id: got file, expected no such option without --labels",
-        ),
-        (("nowhere", "--max-flips", 1), "directory: got nowhere, which holds no study"),
-        (
-            ("study", "--max-flips", 1, "--split", "train"),
-            "split: got 'train', expected a split",
-        ),
-        (
-            ("study", "--max-flips", 1, "--variant", "int4"),
-            "variant: got 'int4', expected a compressed",
-        ),
-        (("study", "--max-flips", 2), r"tfaudit: --max-flips: got 2.0, expected a share in [0, 1]"),
-        (
-            ("study", "--max-worst-class-drop", -1),
-            "tfaudit: --max-worst-class-drop: got -1.0, expected percentage",
-        ),
-        (
-            ("study", "--min-baseline-accuracy", 2),
-            "tfaudit: --min-baseline-accuracy: got 2.0, expected a share",
-        ),
-        (("study", "--max-flips", 1, "--looks", 0), "looks: got 0, expected 1 to 1,000"),
-        (
-            ("study", "--max-flips", 1, "--looks", 3, "--look", 4),
-            "look: got 4, expected 1 to 3, the number of looks",
-        ),
-        (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
-        (
-            ("study", "--max-intensification", 1.2),
-            "--max-intensification: got 1.2, expected --max-worst-class-drop or --max-share-beyond, as this limit was",
-        ),
-        (
-            (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
-            "tfaudit: --max-size-ratio: got predictions, whose models' sizes are unknown, expected model files",
-        ),
-        ((*PREDICTIONS, "few.npy", "--max-flips", 1), "few.npy"),
-        (
-            ("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1),
-            "baseline: got 2 files",
-        ),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(run, refused, arguments, words):
-    refused(run(*arguments), words)
+@refused_lines("""
+    --max-flips 1
+        source: got none, expected one of a study's directory
+    study --labels labels.npy --max-flips 1
+        source: got DIRECTORY and --labels, expected one of
+    study --baseline dense.npy --max-flips 1
+        got files beside a study, expected --variant
+    --labels labels.npy --max-flips 1
+        --baseline, --compressed: got no files, expected both options
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-flips 1 --examples ids.csv
+        --examples: got ids.csv, expected no such option without --data
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-flips 1 --variant int8
+        --variant: got ['int8'], expected no such option without a study
+    study --max-flips 1 --limit 100
+        --limit: got 100, expected no such option without --data
+    study --max-flips 1 --id file
+        --id: got file, expected no such option without --labels
+    study --max-flips 1 --split train
+        split: got 'train', expected a split
+    study --max-flips 1 --variant int4
+        variant: got 'int4', expected a compressed
+    study --max-flips 2
+        tfaudit: --max-flips: got 2.0, expected a share in [0, 1]
+    study --max-worst-class-drop -1
+        tfaudit: --max-worst-class-drop: got -1.0, expected percentage
+    study --min-baseline-accuracy 2
+        tfaudit: --min-baseline-accuracy: got 2.0, expected a share
+    study --max-flips 1 --looks 0
+        looks: got 0, expected 1 to 1,000
+    study --max-flips 1 --looks 3 --look 4
+        look: got 4, expected 1 to 3, the number of looks
+    study --max-flips 1 --alpha 2
+        alpha: got 2.0, expected a level in (0, 1)
+    study --max-intensification 1.2
+        --max-intensification: got 1.2, expected --max-worst-class-drop or --max-share-beyond, as this limit was
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-size-ratio 1
+        tfaudit: --max-size-ratio: got predictions, whose models' sizes are unknown, expected model files
+    --labels labels.npy --baseline dense.npy --compressed few.npy --max-flips 1
+        few.npy
+    --data x --baseline a b --compressed c --max-flips 1
+        baseline: got 2 files
+""")
+def test_bad_input_is_one_line(run, refused, words, message):
+    refused(run(*words), message)
 
 
 def test_several_looks_share_the_level_and_say_what_is_left(run):
@@ -327,21 +299,14 @@ def test_several_looks_share_the_level_and_say_what_is_left(run):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [
-        ("[gate", "got bad.toml, which is not TOML"),
-        ("[other]\nflips = 1", "got bad.toml with other, expected a table [gate]"),
-        ("gate = 3", "got bad.toml with gate, expected a table [gate]"),
-        (
-            "[gate]\naccuracy = 1",
-            "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp",
-        ),
-        (
-            "[gate]\nharmed_share = 0.1",
-            "bad.toml, harmed_share: got 0.1, expected worst_class_drop_pp or share_beyond, as this limit was removed",
-        ),
-        ("[gate]\nflips = '1'", "bad.toml, flips: got '1', expected a share"),
-        (None, "got bad.toml, which cannot be read"),
-    ],
+    {
+        "[gate": "got bad.toml, which is not TOML",
+        "[other]\nflips = 1": "got bad.toml with other, expected a table [gate]",
+        "[gate]\naccuracy = 1": "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp",
+        "[gate]\nharmed_share = 0.1": "bad.toml, harmed_share: got 0.1, expected worst_class_drop_pp or share_beyond",
+        "[gate]\nflips = '1'": "bad.toml, flips: got '1', expected a share",
+        None: "got bad.toml, which cannot be read",
+    }.items(),
 )
 def test_a_bad_config_is_one_line(run, place, refused, content, words):
     (place / "bad.toml").unlink(missing_ok=True)

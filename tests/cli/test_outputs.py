@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.builders.refusals import refused_lines
 from tfaudit.cli.console import out
 
 JUDGE = ("gate", "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "int8=b.npy")
@@ -28,36 +29,39 @@ def place(tmp_path, files):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ((*JUDGE, "--json", "x", "--junit", "./study/../x"), "--junit, --json: got "),
-        ((*JUDGE, "--json", "-", "--junit", "pipe"), "--junit, --json: got "),
-        ((*JUDGE, "--json", "same.npy"), "--json, --baseline: got same.npy for both"),
-        ((*JUDGE, "--json", "link.npy"), "--json, --compressed: got link.npy for both"),
-        ((*JUDGE, "--json", "study"), "--json: got study, which is a folder"),
-        ((*JUDGE, "--json", "new/x"), "--json: got new/x, whose folder "),
-        (
-            ("gate", "study", "--json", "study/study.json"),
-            "--json: got study/study.json, a part of",
-        ),
-        (
-            ("gate", "study", "--json", "study/members/x"),
-            "--json: got study/members/x, whose folder",
-        ),
-        (("report", "study", "--markdown", "study/report.html"), "report, --markdown: got study/"),
-        (("report", "study", "--pdf", "--out", "x.pdf"), "--out, --pdf: got x.pdf for both"),
-        (("export", "study", "--format", "csv", "--out", "study"), "--out, directory: got study"),
-        (("run", "digits", "--out", "y.npy/x"), "--out: got y.npy/x, which cannot be written"),
-        (
-            ("prepare", "x", "--from", "study", "--data-dir", "study"),
-            "--data-dir, --from: got study",
-        ),
-    ],
-)
-def test_what_has_no_place_of_its_own_is_refused(tfaudit, refused, place, words, told):
+@refused_lines("""
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json x --junit ./study/../x
+        --junit, --json: got
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json - --junit pipe
+        --junit, --json: got
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json same.npy
+        --json, --baseline: got same.npy for both
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json link.npy
+        --json, --compressed: got link.npy for both
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json study
+        --json: got study, which is a folder
+    gate --labels y.npy --baseline a*.npy --compressed int8=b.npy --json new/x
+        --json: got new/x, whose folder
+    gate study --json study/study.json
+        --json: got study/study.json, a part of
+    gate study --json study/members/x
+        --json: got study/members/x, whose folder
+    report study --markdown study/report.html
+        report, --markdown: got study/
+    report study --pdf --out x.pdf
+        --out, --pdf: got x.pdf for both
+    export study --format csv --out study
+        --out, directory: got study
+    benchmark page y.npy --out y.npy
+        --out, results: got y.npy for both
+    run digits --out y.npy/x
+        --out: got y.npy/x, which cannot be written
+    prepare x --from study --data-dir study
+        --data-dir, --from: got study
+""")
+def test_what_has_no_place_of_its_own_is_refused(tfaudit, refused, place, words, message):
     before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
-    refused(tfaudit(*words), told)
+    refused(tfaudit(*words), message)
     assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
 
 
