@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from tfaudit import InputError, open_store
-from tfaudit.cli import app
+from tfaudit import open_store
 
 START = """
 import sys
@@ -39,21 +38,6 @@ def test_list_names_the_recipes_and_their_questions_without_tensorflow():
     assert "digits" in done.stdout
     assert "fashion_mnist_lenet" in done.stdout
     assert "K = 30" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--population", "0"], "population: got 0, expected 1 or more"),
-        (["--retries", "-1"], "retries: got -1, expected 0 or more"),
-        (["--engine", "slurm"], "engine: got 'slurm', expected 'local' or 'ray'"),
-        (["--address", "h:1"], "address: got 'h:1', expected no such option with the local engine"),
-    ],
-)
-def test_options_are_checked_before_a_recipe_is_imported(tmp_path, options, words):
-    (tmp_path / "mine.py").write_text("raise RuntimeError('imported')")
-    with pytest.raises(InputError, match=words):
-        app(["run", str(tmp_path / "mine.py"), *options], standalone_mode=False)
 
 
 @pytest.mark.slow
@@ -105,53 +89,6 @@ def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_pa
     again = tfaudit(*command, cwd=tmp_path)
     assert [line for line in again.stdout.splitlines() if line.startswith("look ")] == lines
     assert "10 of 10 members exist already" in again.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            ("run", "nope"),
-            "recipe: got 'nope', expected a recipe of `tfaudit list`, or the path of",
-        ),
-        (
-            ("run", "fashion_lenet"),
-            "got 'fashion_lenet', expected a recipe of `tfaudit list` (perhaps ",
-        ),
-        (("run", "nope.py"), "recipe: got nope.py, which does not exist, expected a Python file"),
-        (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
-        (("run", "digits", "--out", "taken"), "--out: got taken, which cannot be written"),
-        (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected a recipe"),
-        (("report", "."), "holds no study"),
-        (("view", "."), "holds no study"),
-        (("prepare", "kmnist", "--from", "nowhere"), "nowhere"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(tfaudit, tmp_path, arguments, words):
-    (tmp_path / "taken").touch()
-    done = tfaudit(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert done.stderr.startswith("tfaudit: ")
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("study = 3", "without a study, expected a file that defines `study = tfaudit.Study(...)`"),
-        ("", "without a study, expected"),
-        ("from tfaudit import Training\nTraining(steps=0)", "1 or more"),
-    ],
-)
-def test_a_recipe_file_without_a_study_is_one_line(tfaudit, tmp_path, source, words):
-    (tmp_path / "mine.py").write_text(source)
-    done = tfaudit("run", "mine.py", cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert words in done.stderr
 
 
 @pytest.mark.slow

@@ -53,8 +53,6 @@ def test_every_option_of_every_command(command):
         --memory: got nan, expected gigabytes above 0
     run digits --population 0
         --population: got 0, expected 1 or more
-    benchmark submit new.json --model m --data-name d --command c --study no
-        --study: got no,
     compare --baseline m.h5 --compressed m.tflite --data x
         --baseline: got 'm.h5', expected a
     gate --baseline no.keras --compressed m.tflite --data x

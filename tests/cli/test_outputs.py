@@ -52,8 +52,6 @@ def place(tmp_path, files):
         --out, --pdf: got x.pdf for both
     export study --format csv --out study
         --out, directory: got study
-    benchmark page y.npy --out y.npy
-        --out, results: got y.npy for both
     run digits --out y.npy/x
         --out: got y.npy/x, which cannot be written
     prepare x --from study --data-dir study

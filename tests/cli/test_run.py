@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tests.builders.refusals import assert_refused
+from tests.builders.refusals import assert_refused, refused_lines
 from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Training
 from tfaudit.cli.run import TrainingOptions
@@ -58,3 +58,44 @@ def test_a_function_has_settings_of_its_own(name):
 def test_steps_leave_the_retraining_alone():
     study = dataclasses.replace(STUDY, retraining="package.fits:fit")
     assert TrainingOptions(steps=8).applied_to(study).training.steps == 8
+
+
+@refused_lines("""
+    run nope
+        recipe: got 'nope', expected a recipe of `tfaudit list`, or the path of
+    run fashion_lenet
+        got 'fashion_lenet', expected a recipe of `tfaudit list` (perhaps
+    run nope.py
+        recipe: got nope.py, which does not exist, expected a Python file
+    run mnist_corrupted/fog
+        recipe: got 'mnist_corrupted/fog', expected a recipe
+    run three.py
+        without a study, expected a file that defines `study = tfaudit.Study(...)`
+    run empty.py
+        without a study, expected
+    run steps.py
+        1 or more
+    run digits --workers 0
+        workers: got 0, expected 1 or more
+    run digits --out empty.py
+        --out: got empty.py, which cannot be written
+    run fails.py --population 0
+        population: got 0, expected 1 or more
+    run fails.py --retries -1
+        retries: got -1, expected 0 or more
+    run fails.py --engine slurm
+        engine: got 'slurm', expected 'local' or 'ray'
+    run fails.py --address h:1
+        address: got 'h:1', expected no such option with the local engine
+    report .
+        holds no study
+    prepare kmnist --from nowhere
+        nowhere
+""")
+def test_bad_input_is_one_line_before_anything_runs(tfaudit, refused, tmp_path, words, message):
+    (tmp_path / "three.py").write_text("study = 3")
+    (tmp_path / "empty.py").touch()
+    (tmp_path / "steps.py").write_text("from tfaudit import Training\nTraining(steps=0)")
+    (tmp_path / "fails.py").write_text("raise RuntimeError('imported')")
+    refused(tfaudit(*words), message)
+    assert not (tmp_path / "runs").exists()
