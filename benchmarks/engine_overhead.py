@@ -42,11 +42,11 @@ def memory() -> float:
 def overhead(members: int = 10_000) -> None:
     """Print the driver's cost of members that do nothing."""
     from tfaudit import Study, Training, load_dataset
+    from tfaudit.extensions.ray.ray_engine import ray_engine
     from tfaudit.population import worker_process
     from tfaudit.population.engine import EngineOptions
     from tfaudit.population.local import local_engine
     from tfaudit.population.plan import MemberJob
-    from tfaudit.population.ray_engine import ray_engine
     from tfaudit.store.store import Store
 
     study = Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1))

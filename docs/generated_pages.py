@@ -136,7 +136,8 @@ def command_line_page() -> str:
         obj=command, ctx=click.Context(command, info_name="tfaudit"), name="tfaudit"
     )
     text = re.sub(r"(?<=\w)\*(?=[.'])", r"\\*", text)  # globs are no emphasis
-    for name, part in command.commands.items():
+    for name in command.list_commands(None):
+        part = command.get_command(None, name)
         sentence = str(part.help or part.callback.__doc__).split(".")[0].split("\n\n")[0]
         text = re.sub(
             rf"^\* `{name}`: .*$",

@@ -27,8 +27,11 @@ import pytest
 from filelock import FileLock
 
 from tests.builders.nightly import nightly_left_out
+from tests.builders.small_stores import small_study
 from tests.builders.studies import make_study
+from tests.builders.tiny_studies import STUDY
 from tests.builders.warm_python import warm_process
+from tfaudit import open_store, run
 from tfaudit.population import worker_process
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.store.store import Store
@@ -180,3 +183,27 @@ def warm_workers(warm_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) 
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A small synthetic study on disk."""
     return make_study(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="session")
+def trained(made_once, warm_python):
+    """The tiny study with its members, and no condition. Do not write into it."""
+
+    def make(directory):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(worker_process, "COMMAND", (*warm_python, *worker_process.COMMAND[1:]))
+            run(STUDY, directory, workers=2)
+
+    return open_store(made_once("tiny", make))
+
+
+@pytest.fixture
+def fake_store(tmp_path, monkeypatch):
+    """A store whose workers are fake; `tmp_path` tells what they did."""
+    command = (
+        sys.executable,
+        str(Path(__file__).parent / "builders/fake_worker.py"),
+        str(tmp_path),
+    )
+    monkeypatch.setattr(worker_process, "COMMAND", command)
+    return Store.create(tmp_path / "s", small_study(), {})

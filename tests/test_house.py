@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from tfaudit.extensions import GROUP, extensions
+
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    {"errors", "runtime"},
+    {"errors", "runtime", "extensions"},
     {"stats", "predictions", "charts"},
     {"audits", "datasets"},
     {"study"},
@@ -17,14 +19,35 @@ FLOORS = (
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"outlets"},
-    {"search"},
-    {"cli", "app", "testing"},
+    {"search", "extension"},
+    {"cli", "app", "testing", "command"},
     {"pytest_plugin"},
     {"__main__"},
 )
-"""From the ground up. A room imports from its own floor and from those below."""
+"""From the ground up. A room imports from its own floor and from those below.
+
+`extensions` is their list; an `extension` stands above the core, and its `command` beside the command line and viewer,
+which reach both by the list alone.
+"""
 
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+
+PAGES = ("command", "page")
+"""Modules of an extension that the command line or the viewer shows."""
+
+
+def room_of(name: str) -> str:
+    """The room of a module: the first part of its name, or the first two in an extension."""
+    parts = name.split(".")
+    return ".".join(parts[1:3]) if parts[1] == "extensions" else parts[1]
+
+
+def level_of(name: str) -> int:
+    """The floor of a module."""
+    room = room_of(name)
+    if "." not in room:
+        return LEVEL[room]
+    return LEVEL["command" if name.rpartition(".")[2] in PAGES else "extension"]
 
 
 def modules() -> dict[str, Path]:
@@ -60,12 +83,28 @@ def imported(place: Path, known: dict[str, Path]) -> Iterator[str]:
 def test_every_import_points_down():
     known = modules()
     for name, place in known.items():
-        if name == "tfaudit":
-            continue
         for other in imported(place, known):
-            if other != "tfaudit":
-                here, there = name.split(".")[1], other.split(".")[1]
-                assert LEVEL[there] <= LEVEL[here], f"{place} imports {other}"
+            if "tfaudit" not in (name, other):
+                assert level_of(other) <= level_of(name), f"{place} imports {other}"
+
+
+def test_every_module_that_is_imported_exists():
+    known = modules()
+    for place in known.values():
+        for node in nodes(place):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfaudit"):
+                assert node.module in known, f"{place}:{node.lineno}"
+
+
+def test_an_extension_is_imported_by_those_alone_that_declare_it():
+    uses = {extension.name: extension.uses for extension in extensions()}
+    known = modules()
+    for name, place in known.items():
+        _, _, own, *_ = [*name.split("."), "", ""]
+        for other in imported(place, known):
+            if other.startswith(f"{GROUP}."):
+                allowed = (own, *uses[own]) if name.startswith(f"{GROUP}.") else ()
+                assert other.split(".")[2] in allowed, f"{place} imports {other}"
 
 
 def test_no_imports_run_in_a_circle():
@@ -74,8 +113,8 @@ def test_no_imports_run_in_a_circle():
     rooms: dict[str, set[str]] = {}
     for name, others in files.items():
         if name != "tfaudit":
-            room = name.split(".")[1]
-            rooms.setdefault(room, set()).update({other.split(".")[1] for other in others} - {room})
+            room = room_of(name)
+            rooms.setdefault(room, set()).update({room_of(other) for other in others} - {room})
     for graph in (files, rooms):
         try:
             TopologicalSorter(graph).prepare()

@@ -12,7 +12,8 @@ from tfaudit.errors import InputError
 
 
 def commands(group, *names):
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from commands(command, name)
         else:

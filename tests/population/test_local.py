@@ -1,4 +1,4 @@
-"""The local engine's processes, with workers that need no TensorFlow; what all engines promise: test_engines.py."""
+"""The local engine's processes, with workers that need no TensorFlow; what all engines promise."""
 
 import contextlib
 import errno
@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.builders.engine_contract import EveryEngine
 from tests.builders.refusals import assert_refused
 from tfaudit.population import worker
 from tfaudit.population.engine import EngineOptions
@@ -21,6 +22,12 @@ from tfaudit.population.machine import visible_gpus
 from tfaudit.population.plan import ConditionJob
 from tfaudit.population.plan import MemberJob as Job
 from tfaudit.study.conditions import Condition
+
+
+class TestLocal(EveryEngine):
+    @pytest.fixture
+    def run_jobs(self, run_locally):
+        return run_locally
 
 
 def processes():

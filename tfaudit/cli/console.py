@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 import tfaudit
 from tfaudit.cli.flags import FlagCommand, errors_naming_flags
 from tfaudit.cli.options import with_options_of_groups
 from tfaudit.cli.outputs import check_outputs
 from tfaudit.errors import InputError, printable
+from tfaudit.extensions import Registry
 from tfaudit.runtime.standard_streams import reserved_stdout
 
 
@@ -131,6 +132,23 @@ class ResumableCommand(Command):
     interrupted = "interrupted; run the same command again to resume"
 
 
+class CommandGroup(TyperGroup):
+    """The subcommands of this package, then those of extensions, which are imported when they are called or listed."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        """Return the names of all subcommands."""
+        return sorted(Registry("commands", self.commands))
+
+    def get_command(self, context: Any, name: str) -> Any:
+        """Return a subcommand; None if there is none of this name."""
+        declared = Registry("commands", {})
+        if name not in self.commands and name in declared:
+            alone = Commands(add_completion=False, pretty_exceptions_enable=False)
+            alone.command(name)(declared[name])
+            self.commands[name] = typer.main.get_command(alone)
+        return super().get_command(context, name)
+
+
 class Commands(typer.Typer):
     """The application: its subcommands are `Command` by default."""
 
@@ -148,6 +166,7 @@ class Commands(typer.Typer):
 
 
 app = Commands(
+    cls=CommandGroup,
     help=(tfaudit.__doc__ or "").partition("\n")[0],
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -15,6 +15,7 @@ from rich.table import Table
 from tfaudit import __version__
 from tfaudit.cli.console import app, out
 from tfaudit.errors import EXTRAS, plural
+from tfaudit.extensions import extensions
 from tfaudit.population.machine import available_cores
 from tfaudit.runtime.captured_output import start_tensorflow
 
@@ -35,13 +36,14 @@ FOLDER = "TFDS_DATA_DIR"  # environment variable that names the folder of the pr
 
 @app.command()
 def doctor() -> None:
-    """Show versions, extras, devices, prepared data sets and free disk space."""
+    """Show versions, extras, extensions, devices, prepared data sets and free disk space."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=False, padding=(0, 2, 0, 0))
     system = f"Python {platform.python_version()}, {platform.platform(terse=True)}"
     rows = [
         ("tfaudit", f"{__version__}, {system}"),
         *_libraries(),
         ("processors", f"{plural(available_cores(), 'core')} for this process, {_gpus()}"),
+        ("extensions", ", ".join(extension.name for extension in extensions())),
         ("data sets", _data_sets()),
         *_disks(),
     ]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.errors import EXTRAS, InputError, require, require_one_of
+from tfaudit.extensions import Registry, declared
 from tfaudit.population.job_queue import JobQueue
 from tfaudit.population.plan import Event, Job, MemberJob, Order
 from tfaudit.study.settings import check_least, check_positive
 
-ENGINES = ("local", "ray")
+ENGINES = Registry("engines", {"local": "tfaudit.population.local:local_engine"})
+"""Engines by name: functions of a directory, `EngineOptions`, splits and versions of libraries."""
 
 RETRIES = 2
 """How often a job that failed with an error that may pass is tried again by default."""
@@ -68,9 +69,11 @@ class EngineOptions:
         if self.engine == "local":
             expected = "no such option with the local engine; engine 'ray' takes it"
             require(self.address is None, "address", self.address, expected)
-        elif importlib.util.find_spec("ray") is None:
-            expected = "`pip install 'tfaudit[ray]'`, or engine 'local'"
-            raise InputError("engine", "'ray', but Ray is not installed", expected)
+            return
+        for module in declared("engines")[self.engine][0].missing:
+            got = f"{self.engine!r}, but {module} is not installed"
+            extra = f"'tfaudit[{EXTRAS[module]}]'" if module in EXTRAS else module
+            raise InputError("engine", got, f"`pip install {extra}`, or engine 'local'")
 
     @property
     def threads(self) -> int:

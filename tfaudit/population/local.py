@@ -22,7 +22,7 @@ from tfaudit.population.worker_process import WorkerProcess
 
 @contextlib.contextmanager
 def local_engine(
-    directory: Path, options: EngineOptions
+    directory: Path, options: EngineOptions, *_: object
 ) -> Iterator[Callable[[Sequence[Job]], Generator[Event]]]:
     """Yield a function that runs jobs in worker processes and yields events as they happen.
 
@@ -32,6 +32,7 @@ def local_engine(
     Args:
         directory: directory of the store, with its `study.json`.
         options: options of the engine; `workers` is the largest number of processes: see `gpus_of_workers`.
+        _: splits and versions, which engines on other machines send there.
 
     Raises:
         InputError: this machine cannot hold a single job.

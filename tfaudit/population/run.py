@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.util
 import json
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -20,10 +20,8 @@ from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, Notice, path_of, require
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.engine import RETRIES, EngineOptions
-from tfaudit.population.local import local_engine
+from tfaudit.population.engine import ENGINES, RETRIES, EngineOptions
 from tfaudit.population.machine import keras_backend
-from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
 from tfaudit.population.stored_examples import (
@@ -142,7 +140,8 @@ def run_study(
             store_class_facts(store, train)
         # Members need no previews, which may be functions that cannot be shipped.
         splits = dataclasses.replace(train, preview=None), dataclasses.replace(test, preview=None)
-        with _start(store, options, splits, versions) as start:
+        engine = ENGINES[options.engine]
+        with engine(store.directory, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, options.engine, start, shown)
             jobs: Sequence[Job] = member_jobs(store, train.num_examples)
             phase(jobs, study.population * len(study.all_variants), "members")
@@ -232,17 +231,6 @@ def _check_continued(directory: Path) -> str:
 
 Start = Callable[[Sequence[Job]], Generator[Event]]
 """Runs jobs and yields events as they happen."""
-
-
-def _start(
-    store: Store, options: EngineOptions, splits: Splits, versions: Mapping[str, str]
-) -> contextlib.AbstractContextManager[Start]:
-    """Return the context of an engine."""
-    if options.engine == "local":
-        return local_engine(store.directory, options)
-    from tfaudit.population.ray_engine import ray_engine
-
-    return ray_engine(store.directory, options, splits, versions)
 
 
 def _carry_out(

@@ -12,19 +12,26 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from tests.builders.ray_clusters import NODE
+from tests.builders.engine_contract import EveryEngine
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tests.builders.tiny_studies import is_gone, wait_for
+from tests.extensions.ray.clusters import NODE
 from tfaudit import InputError, Pruned, run
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.population import ray_engine
+from tfaudit.extensions.ray import ray_engine
 from tfaudit.population import run as run_module
 from tfaudit.population.plan import MemberJob as Job
 
 pytestmark = pytest.mark.slow
 
 STUDY = dataclasses.replace(PLAIN, corruptions=("fog",), severities=(5,))
+
+
+class TestRay(EveryEngine):
+    @pytest.fixture
+    def run_jobs(self, run_on_ray):
+        return run_on_ray
 
 
 def bits(store):
@@ -238,7 +245,7 @@ from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import worker_process
 from tfaudit.population.engine import EngineOptions
 from tfaudit.population.plan import MemberJob
-from tfaudit.population.ray_engine import ray_engine
+from tfaudit.extensions.ray.ray_engine import ray_engine
 
 address, directory, *worker_process.COMMAND = sys.argv[1:]
 splits = load_dataset("digits", "train"), load_dataset("digits", "test")

@@ -12,10 +12,10 @@ from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, open_store
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.population import ray_engine
+from tfaudit.extensions.ray import ray_engine
+from tfaudit.extensions.ray.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
 from tfaudit.population.plan import ConditionJob, MemberJob
-from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.runtime.user_functions import import_reference, source_file
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition

@@ -19,6 +19,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tfaudit.errors import InputError, one_line
+from tfaudit.extensions.ray.ray_task import Files, Luggage, RunFacts, perform
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, EngineOptions, carry_out
 from tfaudit.population.machine import available_cores
@@ -32,7 +33,6 @@ from tfaudit.population.plan import (
     Order,
     missing_evaluations,
 )
-from tfaudit.population.ray_task import Files, Luggage, RunFacts, perform
 from tfaudit.runtime.user_functions import source_file
 from tfaudit.store.members import own_facts, read_sealed_json
 from tfaudit.store.store import Store, open_store

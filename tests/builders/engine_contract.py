@@ -1,4 +1,7 @@
-"""What every engine promises: plan, retries, deaths, timeouts; with workers that need no TensorFlow."""
+"""What every engine promises: plan, retries, deaths, timeouts; with workers that need no TensorFlow.
+
+The test of an engine subclasses `EveryEngine` and has a fixture `run_jobs`.
+"""
 
 import contextlib
 import json
@@ -12,11 +15,6 @@ from tests.builders.tiny_studies import is_gone, wait_for
 from tfaudit.population.plan import MemberJob as Job
 
 
-@pytest.fixture(params=["run_locally", pytest.param("run_on_ray", marks=pytest.mark.slow)])
-def run_jobs(request):
-    return request.getfixturevalue(request.param)
-
-
 def made(tmp_path):
     return [tuple(json.loads(line)) for line in (tmp_path / "made").read_text().splitlines()]
 
@@ -25,7 +23,7 @@ def told(events):
     return [(event.kind, event.job.variant, event.job.member) for event in events]
 
 
-class TestEveryEngine:
+class EveryEngine:
     def test_every_member_is_made_once_and_parents_come_first(self, run_jobs, tmp_path):
         jobs = [
             Job(v, m, p)

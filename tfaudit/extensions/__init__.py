@@ -1,0 +1,135 @@
+"""Extensions: folders of audits, engines, commands and more, which the core does not know.
+
+The `extension.py` of each names what it adds as "module:name"; nothing is imported before it is used. To remove an
+extension of ours, delete its folder, its tests, its page in `docs/` and its line in `OURS`. Packages of others declare
+theirs as entry points of the group `tfaudit.extensions`.
+"""
+
+import dataclasses
+import functools
+import importlib
+import importlib.util
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from tfaudit.errors import InputError
+
+GROUP = "tfaudit.extensions"
+"""Group of the entry points that lead to extensions of other packages."""
+
+OURS = (
+    "ray",
+)  # fmt: skip
+"""Extensions of this package, by the name of their folder."""
+
+Places = Mapping[str, str]
+"""Names, and where each is defined: "module:name"."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Extension:
+    """What a folder, or a package of someone else, adds to tfaudit.
+
+    Attributes:
+        name: name of the extension.
+        requires: modules that must be installed before it can be used.
+        uses: names of the extensions that it imports.
+        names: public names below `tfaudit`, such as "forecast" or "audits.forecast".
+        audits: audits of a variant, each a `tfaudit.analysis.audits.Audit`.
+        engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
+        commands: subcommands of `tfaudit`, functions with Typer's annotations.
+
+    >>> Extension(name="ours", commands={"hello": "ours.hello:hello"}).audits
+    {}
+    """
+
+    name: str
+    requires: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    names: Places = dataclasses.field(default_factory=dict)
+    audits: Places = dataclasses.field(default_factory=dict)
+    engines: Places = dataclasses.field(default_factory=dict)
+    commands: Places = dataclasses.field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Modules that it requires and that are not installed."""
+        return tuple(name for name in self.requires if importlib.util.find_spec(name) is None)
+
+
+def load(place: str) -> Any:
+    """Import what a place, "module:name", defines.
+
+    >>> load("math:pi")
+    3.141592653589793
+    """
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@functools.cache
+def extensions() -> tuple[Extension, ...]:
+    """Return the declarations of all extensions: ours, then those of other packages.
+
+    Raises:
+        InputError: the declaration of another package cannot be imported.
+    """
+    ours = (load(f"{GROUP}.{name}.extension:EXTENSION") for name in OURS)
+    return (*ours, *map(_foreign, entry_points(group=GROUP)))
+
+
+def _foreign(point: EntryPoint) -> Extension:
+    """Return the declaration of another package."""
+    try:
+        extension = point.load()
+    except Exception as problem:
+        extension = problem
+    if not isinstance(extension, Extension):
+        got = f"{extension!r} from {point.value}"
+        raise InputError(f"extension {point.name}", got, "a tfaudit.extensions.Extension")
+    return extension
+
+
+@functools.cache
+def declared(kind: str) -> Mapping[str, tuple[Extension, str]]:
+    """Return the extension and the place of everything of one kind, such as "commands", by name.
+
+    Raises:
+        InputError: two extensions declare the same name.
+    """
+    found: dict[str, tuple[Extension, str]] = {}
+    for extension in extensions():
+        for name, place in getattr(extension, kind).items():
+            if name in found:
+                got = f"{kind} {name!r} twice"
+                raise InputError(f"extension {extension.name}", got, "a name of its own")
+            found[name] = extension, place
+    return found
+
+
+class Registry(Mapping[str, Any]):
+    """Things of one kind by name: those of the core, then those of extensions.
+
+    A thing that is named as a place, "module:name", is imported when it is looked up.
+
+    >>> Registry("engines", {"number": "math:pi"})["number"]
+    3.141592653589793
+    """
+
+    def __init__(self, kind: str, core: Mapping[str, Any]) -> None:
+        self._kind = kind
+        self._core = core
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._core[name] if name in self._core else declared(self._kind)[name][1]
+        return load(found) if isinstance(found, str) else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._core or name in declared(self._kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._core, **declared(self._kind)})
+
+    def __len__(self) -> int:
+        return len([*self])
