@@ -9,8 +9,7 @@ import gzip
 import numpy as np
 import pandas as pd
 
-from tfaudit.population import run as runs
-from tfaudit.population import worker
+from tfaudit.population import local, worker
 from tfaudit.population.engine import RETRIES
 from tfaudit.population.plan import Event, MemberJob, missing_evaluations
 from tfaudit.stats.ranking import rank_scores
@@ -37,7 +36,7 @@ def replaying(version=0):
     """Let `run` replay members instead of starting workers; of another version, all members are others."""
 
     @contextlib.contextmanager
-    def engine(directory, options):
+    def engine(directory, *_):
         def run_jobs(jobs):
             store = open_store(directory)
             for job in jobs:
@@ -46,11 +45,11 @@ def replaying(version=0):
 
         yield run_jobs
 
-    local_engine, runs.local_engine = runs.local_engine, engine
+    usual, local.local_engine = local.local_engine, engine
     try:
         yield
     finally:
-        runs.local_engine = local_engine
+        local.local_engine = usual
 
 
 SCRIPT = """

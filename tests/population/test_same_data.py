@@ -79,10 +79,10 @@ def test_test_examples_that_are_trained_on_are_noted(tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text(SPLIT_AT_EVERY_CALL)
 
     @contextlib.contextmanager
-    def engine(directory, options):
+    def engine(*_):
         yield lambda jobs: (job for job in ())
 
-    monkeypatch.setattr("tfaudit.population.run.local_engine", engine)
+    monkeypatch.setattr("tfaudit.population.local.local_engine", engine)
     study = dataclasses.replace(small_study(), dataset=f"{tmp_path}/own.py:load")
     noted = r"1\d\d of the 150 test examples are training examples, too"
     with pytest.warns(Notice, match=noted):

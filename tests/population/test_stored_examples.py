@@ -93,7 +93,7 @@ def test_no_stream_is_read_before_the_first_member(tmp_path, monkeypatch):
         return reading
 
     @contextlib.contextmanager
-    def engine(directory, options):
+    def engine(*_):
         def start(jobs):
             happened.append("members")
             seals.append(open_store(tmp_path).examples_seal())
@@ -116,7 +116,7 @@ def test_no_stream_is_read_before_the_first_member(tmp_path, monkeypatch):
             for split, stream in zip((train, test), streams, strict=True)
         )
 
-    monkeypatch.setattr("tfaudit.population.run.local_engine", engine)
+    monkeypatch.setattr("tfaudit.population.local.local_engine", engine)
     monkeypatch.setattr("tfaudit.population.run.load_splits", splits)
     store = run(small_study(), tmp_path)
     assert happened == ["members", "labels", "thumbnails"]
