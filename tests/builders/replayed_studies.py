@@ -12,6 +12,7 @@ import pandas as pd
 from tfaudit.population import local, worker
 from tfaudit.population.engine import RETRIES
 from tfaudit.population.plan import Event, MemberJob, missing_evaluations
+from tfaudit.population.run import run
 from tfaudit.stats.ranking import rank_scores
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import open_store
@@ -65,7 +66,7 @@ run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
 def replayed_study(directory, study=STUDY, version=0):
     """Run a study whose members are replayed; return its store."""
     with replaying(version):
-        return runs.run(study, directory)
+        return run(study, directory)
 
 
 def _done(store, job, version):
