@@ -132,4 +132,4 @@ class Registry(Mapping[str, Any]):
         return iter({**self._core, **declared(self._kind)})
 
     def __len__(self) -> int:
-        return len([*self])
+        return len({**self._core, **declared(self._kind)})
