@@ -25,7 +25,7 @@ from tfaudit.errors import InputError
 from tfaudit.outlets.gate_files import json_verdicts
 from tfaudit.outlets.html import report_html
 from tfaudit.outlets.markdown import study_markdown
-from tfaudit.outlets.pdf import find_browser, pdf_of
+from tfaudit.outlets.registry import EXPORTS
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
@@ -101,6 +101,8 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
         "Markdown": (f"{name}.md", lambda: study_markdown(study_audit, limits).encode()),
         "Verdicts": ("gate.json", lambda: json_verdicts(named)),
     }
+    if "pdf" not in EXPORTS:
+        del files["PDF"]
     for label, (file, content) in files.items():
         look: dict[str, Any] = {
             "icon": ":material/download:",
@@ -117,7 +119,7 @@ def _offer_files(study_audit: StudyAudit, verdict: StudyVerdict, advice: Recomme
 def _prints() -> bool:
     """Return whether a browser of this machine can print."""
     with contextlib.suppress(InputError):
-        return bool(find_browser())
+        return bool(EXPORTS["pdf"].content())
     return False
 
 
@@ -125,4 +127,4 @@ def _report_pdf(study_audit: StudyAudit, limits: Limits) -> bytes:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, _PRINTER:
         page = Path(folder) / "report.html"
         page.write_text(report_html(study_audit, limits), encoding="utf-8")
-        return pdf_of(page, find_browser())
+        return EXPORTS["pdf"].content()(page)  # type: ignore[no-any-return]

@@ -38,7 +38,7 @@ SOME = first_and_nightly(NAMES, 3)
 
 @pytest.mark.parametrize("browsers", [("sh",), ()])
 def test_a_pdf_is_offered_where_a_browser_can_print_it(open_page, store, monkeypatch, browsers):
-    monkeypatch.setattr("tfaudit.outlets.pdf.BROWSERS", browsers)
+    monkeypatch.setattr("tfaudit.extensions.exports.pdf.BROWSERS", browsers)
     app = open_page(store.directory, "overview")
     buttons = {button.proto.label: button.proto for button in app.get("download_button")}
     assert {"Report", "PDF", "Markdown", "Verdicts"} <= set(buttons)

@@ -16,7 +16,6 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     compress,
     cost,
     doctor,
-    export,
     forecast,
     gate,
     plan,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,13 +90,13 @@ def report(
     _check_files(directory, out_file, markdown, pdf=pdf)
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.charts.renderer import require_drawing
-    from tfaudit.outlets.pdf import find_browser, write_pdf
     from tfaudit.readers.prediction_files import read_columns
+    from tfaudit.store.requested_files import write_requested
     from tfaudit.store.store import open_store
 
     if charts:
         require_drawing()  # before anything is written
-    browser = find_browser() if pdf else ""
+    printed = _printer() if pdf else None
     limits = read_limits(gate)
     store = open_store(directory)
     added = None
@@ -107,11 +108,12 @@ def report(
         store, alpha=alpha, permutations=permutations, groups=added, answers=ratings
     )
     page = show(study_audit, limits, path=out_file)
-    if browser:
-        out.tell(f"pdf: {write_pdf(page, browser)}")
+    if printed:
+        place = page.with_suffix(".pdf")
+        write_requested("--pdf", place, printed(page))
+        out.tell(f"pdf: {place}")
     if markdown:
         from tfaudit.outlets.markdown import model_card, study_markdown
-        from tfaudit.store.requested_files import write_requested
 
         text = (model_card if card else study_markdown)(study_audit, limits)
         write_requested("--markdown", markdown, text.encode())
@@ -121,6 +123,15 @@ def report(
 
         for path in save_charts(study_audit, charts, limits=limits):
             out.tell(path)
+
+
+def _printer() -> Callable[[Path], bytes]:
+    """Return the function that prints a page as PDF."""
+    from tfaudit.outlets.registry import EXPORTS
+
+    if "pdf" not in EXPORTS:
+        raise InputError("--pdf", "no extension that prints", "one, such as exports")
+    return EXPORTS["pdf"].content()  # type: ignore[no-any-return]
 
 
 def _answers(path: Path) -> pd.DataFrame:

@@ -19,8 +19,9 @@ GROUP = "tfaudit.extensions"
 """Group of the entry points that lead to extensions of other packages."""
 
 OURS = (
+    "exports",
     "ray",
-)  # fmt: skip
+)
 """Extensions of this package, by the name of their folder."""
 
 Places = Mapping[str, str]
@@ -39,6 +40,7 @@ class Extension:
         audits: audits of a variant, each a `tfaudit.analysis.audits.Audit`.
         engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
         commands: subcommands of `tfaudit`, functions with Typer's annotations.
+        exports: formats of `tfaudit export`, each a `tfaudit.outlets.registry.Outlet`.
 
     >>> Extension(name="ours", commands={"hello": "ours.hello:hello"}).audits
     {}
@@ -51,6 +53,7 @@ class Extension:
     audits: Places = dataclasses.field(default_factory=dict)
     engines: Places = dataclasses.field(default_factory=dict)
     commands: Places = dataclasses.field(default_factory=dict)
+    exports: Places = dataclasses.field(default_factory=dict)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from tfaudit.cli.completion import one_of, variants
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import err, out
 from tfaudit.cli.options import Group, ImageOptions, option
 from tfaudit.cli.outputs import output_folder
 from tfaudit.errors import InputError, require_one_of
-from tfaudit.outlets.registry import EXPORTS, FORMATS, MODEL_EXPORTS
+from tfaudit.outlets.registry import EXPORTS
+
+FORMATS = {name: outlet for name, outlet in EXPORTS.items() if outlet.takes != "page"}
 
 
-@app.command()
 def export(
     directory: Annotated[
         Path, typer.Argument(help="Directory of a study; for model-explorer a .keras model.")
@@ -26,7 +27,7 @@ def export(
         option(
             "; ".join(f"{name}: {outlet.help}" for name, outlet in FORMATS.items()) + ".",
             "--format",
-            complete=one_of("outlets.registry:FORMATS"),
+            complete=one_of("extensions.exports.command:FORMATS"),
         ),
     ],
     variant: Annotated[
@@ -44,10 +45,10 @@ def export(
     ] = None,
 ) -> None:
     """Write the images whose prediction changes (PIEs), or what int8 costs layer by layer, for other tools."""
-    from tfaudit.outlets.exports import write_files
+    from tfaudit.extensions.exports.exports import write_files
 
     require_one_of("--format", form, FORMATS)
-    if (data is None) == (form in MODEL_EXPORTS):
+    if (data is None) == (FORMATS[form].takes == "model"):
         expected = "labelled images" if data is None else "none with a study"
         raise InputError("--data", "none" if data is None else data, expected)
     if data is None:
@@ -56,7 +57,7 @@ def export(
         study_audit = StudyAudit.open(directory, permutations=0)
         with err.status("Reading"):
             keys = [study_audit.data.study.key_of(name) for name in variant or ()]
-            files = EXPORTS[form].content(study_audit, keys)
+            files = FORMATS[form].content(study_audit, keys)
     else:
         from tfaudit.cli.compress import read_examples
         from tfaudit.cli.model_predictions import ModelFile
@@ -68,7 +69,7 @@ def export(
         model = ModelFile.read(directory, images, output)
         examples = read_examples(model, data, images)
         representative = representative_part(examples, CALIBRATION_IMAGES, seed=0).held
-        files = MODEL_EXPORTS[form].content(model.model, examples, representative)
+        files = FORMATS[form].content(model.model, examples, representative)
     name = directory.absolute().name.removesuffix(".keras")
     folder = out_folder or directory.absolute().with_name(f"{name}-{form}")
     write_files(folder, files)

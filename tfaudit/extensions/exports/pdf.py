@@ -1,13 +1,14 @@
 """A report as PDF, printed without a window by a Chromium or Chrome of this machine."""
 
+import functools
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tfaudit.errors import InputError
-from tfaudit.store.requested_files import write_requested
 
 BROWSERS = (
     "chromium-headless-shell",
@@ -39,11 +40,13 @@ def find_browser() -> str:
     return browser
 
 
-def write_pdf(page: Path, browser: str) -> Path:
-    """Print a page beside itself, and return the path of the PDF; arguments and errors are those of `pdf_of`."""
-    place = page.with_suffix(".pdf")
-    write_requested("--pdf", place, pdf_of(page, browser))
-    return place
+def printer() -> Callable[[Path], bytes]:
+    """Return a function that takes the absolute path of a page and returns it as PDF.
+
+    Raises:
+        InputError: there is no browser here.
+    """
+    return functools.partial(pdf_of, browser=find_browser())
 
 
 def pdf_of(page: Path, browser: str) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.predictions import Predictions
 
-PAGE = (Path(__file__).parents[1] / "docs/outlets.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/outlets.md").read_text()
 LOST = -100 * 60 / 600  # points of accuracy: two thirds of the first 90 images
 
 

@@ -15,7 +15,12 @@ from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
 from tfaudit.errors import InputError
-from tfaudit.outlets.exports import exemplar_table, fiftyone_files, survey_files, table_files
+from tfaudit.extensions.exports.exports import (
+    exemplar_table,
+    fiftyone_files,
+    survey_files,
+    table_files,
+)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +121,7 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
     formats = (
-        "--format: got 'tsv', expected 'csv', 'parquet', 'fiftyone', 'survey' or 'model-explorer'"
+        "--format: got 'tsv', expected 'model-explorer', 'csv', 'parquet', 'fiftyone' or 'survey'"
     )
     for words, message in (
         (("csv", *folder), "which holds files, expected an empty or a new folder"),

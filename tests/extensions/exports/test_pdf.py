@@ -6,9 +6,9 @@ import stat
 import pytest
 
 from tfaudit.errors import InputError
-from tfaudit.outlets import pdf
+from tfaudit.extensions.exports import pdf
+from tfaudit.extensions.exports.pdf import find_browser, pdf_of, printer
 from tfaudit.outlets.html import style_sheet
-from tfaudit.outlets.pdf import find_browser, write_pdf
 
 
 @pytest.mark.slow
@@ -25,7 +25,7 @@ def test_the_decision_is_printed_as_a_whole_and_folds_of_the_audits_stay_closed(
     ):
         page = tmp_path / f"{name}.html"
         page.write_text(f"<style>{style_sheet('report.css')}</style>{text}")
-        content = write_pdf(page, find_browser()).read_bytes()
+        content = printer()(page)
         assert content.startswith(b"%PDF-")
         pages[name] = len(re.findall(rb"/Type\s*/Page\b", content))
     assert pages["short"] == pages["fold"] == pages["charts"] == 1 < 3 < pages["decision"]
@@ -44,5 +44,5 @@ def test_a_browser_that_fails_leaves_no_file(tmp_path):
     page = tmp_path / "report.html"
     page.write_text("<p>a</p>")
     with pytest.raises(InputError, match="which printed nothing"):
-        write_pdf(page, str(broken))
+        pdf_of(page, str(broken))
     assert not page.with_suffix(".pdf").exists()

@@ -14,7 +14,7 @@ with warnings.catch_warnings():
     mlflow = pytest.importorskip("mlflow")
     evaluation = pytest.importorskip("mlflow.models.evaluation")
     registry = pytest.importorskip("mlflow.models.evaluation.evaluator_registry")
-    from tfaudit.outlets.mlflow_evaluator import MlflowEvaluator
+    from tfaudit.extensions.exports.mlflow_evaluator import MlflowEvaluator
 
 CLASSES = np.array(["cat", "dog", "owl", "elk"])
 LABELS = np.tile(CLASSES, 500)
