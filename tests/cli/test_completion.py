@@ -42,17 +42,15 @@ def test_recipes_and_files(offered, tmp_path):
 def test_variants_of_the_study(offered, tmp_path):
     make_study(tmp_path / "study")
     assert offered("tfaudit gate study --variant ") == ["int8", "magnitude-0.9"]
-    assert offered("tfaudit export study --variant i") == ["int8"]
     assert offered("tfaudit gate nowhere --variant i") == []
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("tfaudit run digits --engine r", ["ray"]),
+        ("tfaudit run digits --engine l", ["local"]),
         ("tfaudit gate --preprocess c", ["caffe"]),
         ("tfaudit audit --scores-are l", ["logits"]),
-        ("tfaudit export study --format m", ["model-explorer"]),
         ("tfaudit doc", ["doctor"]),
     ],
 )

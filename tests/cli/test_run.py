@@ -84,7 +84,7 @@ def test_steps_leave_the_retraining_alone():
     run fails.py --retries -1
         retries: got -1, expected 0 or more
     run fails.py --engine slurm
-        engine: got 'slurm', expected 'local' or 'ray'
+        engine: got 'slurm', expected 'local'
     run fails.py --address h:1
         address: got 'h:1', expected no such option with the local engine
     report .

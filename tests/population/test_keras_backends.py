@@ -19,7 +19,6 @@ def on_jax(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "options", "refused"),
     [
-        ({}, {"engine": "ray"}, "^engine: got a value with KERAS_BACKEND=jax"),
         ({"training": Training(epochs=1, micro_batch=8)}, {}, "^micro_batch: got a value with"),
         (
             {"training": Training(epochs=2), "variants": (Pruned(0.5, begin=0.5),), "fork": True},

@@ -143,7 +143,6 @@ def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
         (["digits", "--until-decided"], "--until-decided: got True, expected no such option"),
         (["no_such_recipe"], "recipe: got 'no_such_recipe', expected"),
         (["wrong.py"], "recipe: got .*no_such_module"),
-        (["digits", "--engine", "ray"], "engine: got 'ray', expected 'local'"),
         (["digits", "--gpus", "7"], "gpus: got 7.0, expected at most 0"),
         (["digits", "--memory", "9e6"], "memory: got 9e.06 GB, expected at most .* GB, the free"),
     ],

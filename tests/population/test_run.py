@@ -1,7 +1,6 @@
 """Real runs with real workers: what is made, resumed, killed, damaged and refused."""
 
 import dataclasses
-import importlib.util
 import io
 import json
 import os
@@ -110,7 +109,7 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     ("options", "message"),
     [
         ({"workers": 0}, "workers: got 0, expected 1 or more"),
-        ({"engine": "mpi"}, "engine: got 'mpi', expected 'local' or 'ray'"),
+        ({"engine": "mpi"}, "engine: got 'mpi', expected 'local'"),
         (
             {"address": "here:1"},
             "address: got 'here:1', expected no such option with the local engine",
@@ -118,7 +117,7 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
         ({"cpus": 9999}, r"cpus: got 9999, expected at most \d+, the cores of this machine"),
         ({"memory": 10**15}, r"memory: got 1e\+06 GB, expected at most [\d.]+ GB, the free memory"),
         (
-            {"engine": "ray", "gpus": 1.5},
+            {"gpus": 1.5},
             r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number",
         ),
         ({"timeout": 0}, "timeout: got 0, expected a number above 0"),
@@ -128,14 +127,11 @@ def test_settings_that_no_run_takes(tmp_path, options, message):
     assert_refused(message, run, STUDY, tmp_path, **options)
 
 
-def test_what_a_run_lacks_is_one_line(tmp_path, monkeypatch):
+def test_a_folder_that_is_a_file_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     assert_refused(
         r"directory: got .*file, which cannot be written", run, STUDY, tmp_path / "file", workers=1
     )
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    expected = r"engine: got 'ray', but Ray is not installed, .*pip install 'tfaudit\[ray\]'"
-    assert_refused(expected, run, STUDY, tmp_path, engine="ray")
 
 
 def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
