@@ -32,6 +32,16 @@ from tfaudit.outlets.sections.robustness import robustness_levels, robustness_no
 MOST_CLASSES = 40
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
+ADDED = """\
+import dataclasses, tfaudit
+
+study = dataclasses.replace(
+    tfaudit.open_store({directory!r}).study,
+    corruptions=("fog", "gaussian_noise", "contrast", "jpeg_compression"),
+)
+"""
+"""A file that adds corruptions to a study, whatever recipe made it."""
+
 Results: TypeAlias = Mapping[str, Robustness]  # robustness by key of the variant
 
 
@@ -55,12 +65,14 @@ def _say_how_to_evaluate(study_audit: StudyAudit) -> None:
     if store.study.training is None:
         st.info(f"{none} The study holds predictions on clean images only.")
         return
-    name = escape_name(store.study.name)
+    name = store.study.name
+    file = f"{name}_corrupted.py"
     st.info(
-        f"{none} Add `corruptions` or `benchmarks` to the study {name} in its recipe; this command then evaluates the "
-        "trained models:"
+        f"{none} Save these lines as `{file}`; the command below them then evaluates the trained models of "
+        f"{escape_name(name)} and trains none."
     )
-    st.code(shlex.join(["tfaudit", "run", "RECIPE", "--out", str(store.directory)]), language=None)
+    st.code(ADDED.format(directory=str(store.directory)), language="python")
+    st.code(shlex.join(["tfaudit", "run", file, "--out", str(store.directory)]), language=None)
 
 
 def _corruptions(study_audit: StudyAudit, results: Results) -> None:

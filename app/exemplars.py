@@ -36,6 +36,7 @@ from tfaudit.audits.flips.image_changes import (
     UNCHANGED,
     image_changes,
 )
+from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts
 from tfaudit.outlets.exemplar_cards import cards
 
 PAGE_SIZE = 24  # images on one page of the gallery
@@ -125,7 +126,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
         )
     )
     if len(rows):
-        draw_images(study_audit, variant, named(study_audit, rows))
+        draw_images(study_audit, variant, named(study_audit, variant, rows))
     elif kind == CHANGED and not total:
         st.info(with_noun("No image changes its prediction: this variant has no PIEs."))
     else:
@@ -158,7 +159,7 @@ def draw_images(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> No
 
 def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     """Draw a card per row of `image_changes`."""
-    _draw(study_audit, variant, named(study_audit, rows))
+    _draw(study_audit, variant, named(study_audit, variant, rows))
 
 
 def _draw(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
@@ -168,7 +169,7 @@ def _draw(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
     show_cards(cards(rows, images), members, rows.index.tolist())
 
 
-def named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
+def named(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
     data = study_audit.data
     names = np.array(study_audit.counts(BASELINE).class_names, object)
@@ -179,7 +180,20 @@ def named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
         label=names[rows["label"]],
         baseline_mode=names[rows["before"]],
         compressed_mode=names[rows["after"]],
+        before_ties=_ties(study_audit.counts(BASELINE), rows.index.to_numpy()),
+        after_ties=_ties(study_audit.counts(variant), rows.index.to_numpy()),
     )
+
+
+def _ties(counts: PredictionCounts, positions: np.ndarray) -> pd.Series:
+    """Return, by image, the further classes that as many members predict as the majority prediction."""
+    ties = counts.modal_classes().ties.take(positions)
+    modes = counts.mode()[positions]
+    names: list[tuple[str, ...]] = [()] * len(positions)
+    for row, label in zip(ties.rows, ties.classes, strict=True):
+        if label != modes[row]:
+            names[row] += (counts.class_names[label],)
+    return pd.Series(names, positions, dtype=object)
 
 
 def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:

@@ -12,6 +12,9 @@ from tfaudit.app.markdown import escape
 from tfaudit.app.nouns import with_noun
 from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 
+AFTER = ["compressed_mode", "compressed_share", "after_ties", "kind", "lost_share"]
+"""Columns of an image's predictions after compression."""
+
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page; the images alone while nothing is compressed."""
@@ -24,11 +27,12 @@ def page(study_audit: StudyAudit) -> None:
     told = "The smallest margins between two classes before compression come first."
     key = shown_variant(study_audit) if data.compressed_keys else BASELINE
     changes = image_changes(study_audit.counts(BASELINE), study_audit.counts(key))
-    rows = named(study_audit, changes.loc[first.index]).assign(
+    rows = named(study_audit, key, changes.loc[first.index]).assign(
         baseline_mode=first["prediction"], second=first["second"], margin=first["margin"]
     )
+    rows = rows.drop(columns="before_ties")
     if key == BASELINE:
-        rows = rows.drop(columns=["compressed_mode", "compressed_share", "kind", "lost_share"])
+        rows = rows.drop(columns=AFTER)
     else:
         changed = changes["kind"] != UNCHANGED
         counts = f"{changed[first.index].sum():,} of these and {changed.sum():,} of all {len(changed):,} images"

@@ -1,5 +1,7 @@
 """Page 4: changes, severities, classes, exemplars and one image under corruption; numbers are those of the audit."""
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -27,9 +29,15 @@ def found(store):
 
 
 def test_a_study_without_corruptions_says_what_adds_them(open_page, tmp_path):
-    app = open_page(make_study(tmp_path, members=2).directory, "corruptions")
-    assert "to the study small in its recipe" in app.info[0].value
-    assert app.code[0].value == f"tfaudit run RECIPE --out {tmp_path}"
+    directory = tmp_path / "it's"
+    store = make_study(directory, members=2)
+    app = open_page(directory, "corruptions")
+    assert "evaluates the trained models of small" in app.info[0].value
+    lines, command = (code.value for code in app.code)
+    assert shlex.split(command) == ["tfaudit", "run", "small_corrupted.py", "--out", str(directory)]
+    exec(lines, namespace := {})
+    store.study.check_continuation(namespace["study"], directory)
+    assert namespace["study"].conditions
 
 
 @pytest.mark.slow
@@ -146,8 +154,3 @@ def test_no_image_stored(open_page, tmp_path):
     app = open_page(store.directory, "corruptions", corruptions="One image")
     assert not app.error
     assert "<img" not in "".join(bodies(app))
-
-
-def test_without_conditions_it_says_how_to_get_them(open_page, tmp_path):
-    app = open_page(make_study(tmp_path).directory, "corruptions")
-    assert "`corruptions`" in app.info[0].value

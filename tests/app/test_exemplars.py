@@ -1,5 +1,7 @@
 """The page Images: filters against masks, pages, missing images, one image over all levels."""
 
+import html
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,6 +140,19 @@ def test_another_filter_begins_at_the_first_page(opened, found):
     assert "page" not in app.query_params
     assert len(cards(app)) == min(24, (found.labels[found.index] == 3).sum())
     assert cards(app) != second
+
+
+def test_a_card_names_all_classes_that_tie(open_page, tmp_path):
+    store = make_study(tmp_path, members=2)
+    counts = before_and_after(store, "int8", count_predictions)[1]
+    ties = counts.modal_classes().ties
+    row = next(row for row in ties.rows if counts.labels[row] in ties.classes[ties.rows == row])
+    names = [html.escape(counts.class_names[one]) for one in ties.classes[ties.rows == row]]
+    choices = {"variant": "fixed-point int8", "show": "all images"}
+    app = open_page(tmp_path, "exemplars", **choices, order="as stored", page=f"{row // 24 + 1}")
+    card = cards(app)[row % 24].replace("&#34;", "&quot;")
+    assert any(f">{' or '.join(pair)}</div>" in card for pair in (names, names[::-1]))
+    assert '<span class="right" style="width: 50%"></span></div>1 of 2 each' in card
 
 
 def test_nothing_left_by_the_filters(opened, found):

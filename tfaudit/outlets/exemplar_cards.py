@@ -24,6 +24,8 @@ class Card:
         second: class that the baseline finds second best; empty if it is not shown, and so are the next two.
         margin: how much more probable the predicted class is than the second best.
         changed_by: how many variants change the prediction, in words; empty if `after` says it.
+        before_ties: further classes that as many baseline members predict as `before`.
+        after_ties: further classes that as many compressed members predict as `after`.
     """
 
     example: str
@@ -37,6 +39,8 @@ class Card:
     second: str = ""
     margin: str = ""
     changed_by: str = ""
+    before_ties: tuple[str, ...] = ()
+    after_ties: tuple[str, ...] = ()
 
 
 def cards(
@@ -45,7 +49,7 @@ def cards(
     """Return a card for each row.
 
     Args:
-        pies: rows of an `Exemplars`' frame; they may also have the last three attributes of a `Card`.
+        pies: rows of an `Exemplars`' frame; they may also have the last five attributes of a `Card`.
         images: images or texts as `Store.images` returns them, one per row.
         beside: images to show beside the exemplars, one or None per row; none by default.
     """
@@ -62,6 +66,8 @@ def cards(
             second=row.get("second", ""),
             margin=f"{row['margin']:.3f}" if "margin" in row else "",
             changed_by=row.get("changed_by", ""),
+            before_ties=row.get("before_ties", ()),
+            after_ties=row.get("after_ties", ()),
         )
         for row, image, other in zip(
             pies.to_dict("records"), images, beside or [None] * len(pies), strict=True
