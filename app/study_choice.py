@@ -1,5 +1,6 @@
 """Choice of study and split in the side bar; each study is audited once for all visitors."""
 
+import contextlib
 import threading
 from pathlib import Path
 
@@ -101,15 +102,22 @@ def other_studies(study_audit: StudyAudit) -> dict[str, StudyAudit]:
     for name, directory in st.session_state.get("studies", {}).items():
         if directory.resolve() == data.store.directory.resolve():
             continue
-        try:
-            other = StudyAudit.read(open_store(directory, read_only=True), data.split)
-            if _holds_same_examples(
+        # A study without predictions of this split, or a damaged one, is left out.
+        with contextlib.suppress(InputError):
+            other = _other(str(directory.resolve()), data.split)
+            if other is not None and _holds_same_examples(
                 data.fingerprints.examples, other.data.fingerprints.examples, data, other.data
             ):
                 others[name] = other
-        except InputError:  # a study without predictions of this split, or a damaged one
-            continue
     return others
+
+
+@st.cache_resource(max_entries=64, ttl=60, show_spinner=False)
+def _other(directory: str, split: str) -> StudyAudit | None:
+    """Return a study to compare with, which is read again after a minute; None if it cannot be read."""
+    with contextlib.suppress(InputError):
+        return StudyAudit.read(open_store(directory, read_only=True), split)
+    return None
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

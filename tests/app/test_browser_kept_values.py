@@ -45,25 +45,26 @@ CONTROLS = """() => [...document.querySelectorAll(`
 
 
 def controls(page):
-    """What every control shows, also those of the limits, whose fields are drawn when they are opened."""
+    """What every control shows, also those of the limits, whose fields are drawn while they are open."""
     limits = page.get_by_role("button", name="Limits")
     if limits.count():
         limits.click()
         page.get_by_role("spinbutton").first.wait_for()
-    return page.evaluate(CONTROLS)
+    shown = page.evaluate(CONTROLS)
+    page.keyboard.press("Escape")
+    return set(shown)
 
 
 @pytest.mark.parametrize(("path", "values", "other"), PLACES)
 def test_controls_keep_their_values(viewer, visit, path, values, other):
     page = visit(f"{viewer.url}/{path}?{urlencode(values)}")
+    linked = controls(page)
     page.get_by_test_id("stMain").get_by_text(other, exact=True).first.click()
     settled(page)
     chosen = {key: texts[0] for key, texts in parse_qs(urlsplit(page.url).query).items()}
     assert len(set(values.items()) - set(chosen.items())) <= 1  # the other control's own
-    kept = controls(page)
-    page.reload()  # a link shows the same
-    settled(page)
-    assert kept == controls(page)
+    changed = {control for control in linked - controls(page) if not control.startswith("Page ")}
+    assert len(changed) <= 1
     assert page.get_by_text("In the link").count() == 0
 
 
@@ -73,7 +74,7 @@ def test_a_limit_that_is_typed_leaves_the_others(viewer, visit):
     settled(page)
     page.get_by_text("More on every variant").click()
     settled(page)
-    controls(page)
+    page.get_by_role("button", name="Limits").click()
     field = page.get_by_role("spinbutton", name="Drop of worst class")
     field.fill("3")
     field.press("Enter")

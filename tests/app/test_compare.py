@@ -2,6 +2,7 @@
 
 import functools
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tfaudit import Predictions
 from tfaudit.app.menu import PAGES
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.store.external import import_predictions
+from tfaudit.store.store import open_store
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +89,8 @@ def test_any_two_variants_are_compared(opened, singles):
     )
 
 
-def test_models_of_two_studies_are_compared(open_page, singles, tmp_path):
-    """A study of other examples is not offered, nor is one that cannot be read."""
+def test_models_of_two_studies_are_compared(open_page, singles, tmp_path, monkeypatch):
+    """A study of other examples is not offered, nor is one that cannot be read; a click reads none of them again."""
     shutil.copytree(singles.directory, tmp_path / "new")
     shutil.copytree(singles.directory, tmp_path / "old")
     few = Predictions.from_top1([0, 1], [0, 1])
@@ -102,6 +104,15 @@ def test_models_of_two_studies_are_compared(open_page, singles, tmp_path):
                        ("dense", "magnitude 90 %", "fixed-point int8"))]  # fmt: skip
     assert metrics(app)["newly wrong"] == "0"
     assert "Both models predict the same class for every image" in words(app)
+    opened = []
+
+    def counted(directory, **options):
+        opened.append(Path(directory).name)
+        return open_store(directory, **options)
+
+    monkeypatch.setattr("tfaudit.app.study_choice.open_store", counted)
+    app.selectbox(key="reference").set_value("dense").run()
+    assert opened == ["new"]
 
 
 def test_flips_are_filtered_by_kind_and_class(opened, singles):
