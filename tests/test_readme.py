@@ -190,12 +190,13 @@ def test_commands_of_the_documentation_are_understood():
 
 
 def test_every_page_with_python_is_run_by_a_test():
-    """Outlets and other compressors have tests of their own."""
+    """Outlets, other compressors and devices have tests of their own."""
     run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast", "slices"}
     run |= {"studies", "own_study", "recipe_notes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",
         "other_compressors",
+        "devices",
     }
 
 

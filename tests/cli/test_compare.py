@@ -10,11 +10,11 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tests.builders.refusals import refused_lines
-from tfaudit import open_store, quantize
+from tfaudit import open_store, predict, quantize
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.cli.model_predictions import predict_models
+from tfaudit.cli.model_predictions import ModelFile, kernel_note, predict_models, read_images
 from tfaudit.cli.options import ImageOptions
 from tfaudit.predictions import Predictions
 
@@ -147,6 +147,31 @@ def test_retrained_twins_tell_what_training_alone_changes(run, place):
     assert f"Training the baseline again changes {changed:g} of 100 predictions." in with_twin
     rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy "))]
     assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
+
+
+def test_the_kernels_that_judge_a_file_are_told(run, place, refused):
+    code, text, errors = run("--kernels", "reference", compressed=("noisy.tflite",))
+    assert (code, errors) == (0, "")
+    text = " ".join(text.split())
+    assert "noisy.tflite is judged with reference kernels. They predict another class" in text
+    refused(run("--kernels", "reference"), "kernels: got reference for Keras models, expected a .t")
+    refused(run("--kernels", "fast", compressed=("noisy.tflite",)), "kernels: got 'fast', expected")
+
+
+def test_predictions_that_kernels_change_are_counted(place):
+    options = ImageOptions(kernels="reference")
+    model = ModelFile.read(place / "noisy.tflite", options, None)
+    images = read_images([model], str(place / "digits.npz"), options)
+    top1 = predict(place / "noisy.tflite", place_images(place)).classes[:, 0]
+    other = Predictions.from_top1(images.labels, np.where(np.arange(100) < 7, 9 - top1, top1))
+    assert "another class than the default ones for 7 of 100 examples." in kernel_note(
+        model, images, other
+    )
+
+
+def place_images(place):
+    with np.load(place / "digits.npz") as data:
+        return data["images"][..., None]
 
 
 @pytest.mark.slow

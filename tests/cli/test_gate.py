@@ -34,6 +34,9 @@ def place(tmp_path_factory):
     np.save(place / "same.npy", labels)
     np.save(place / "hurt.npy", np.where((labels == 3) & (np.arange(1000) < 300), 4, labels))
     np.save(place / "few.npy", labels[:50])
+    raw = np.where(np.eye(10, dtype=bool)[np.load(place / "hurt.npy")], 90, -20).astype(np.int8)
+    np.savez(place / "device.npz", scores=raw, scale=np.float32(0.1), zero_point=-20)
+    np.save(place / "raw.npy", raw)
     (place / "names.txt").write_text("".join(f"class \x1b[31m{c}\n" for c in range(10)))
     (place / "gate.toml").write_text("[gate]\noverall_drop_pp = 50\nflips = 0.5\n")
     return place
@@ -59,6 +62,8 @@ def run(place, tfaudit_in):
             1,
             "3.00 % of the predictions change (95 % interval 2.03 to 4.26 %), limit",
         ),
+        ("device.npz", ("--max-overall-drop", 5), 0, "3.00 pp"),
+        ("raw.npy", ("--max-overall-drop", 5, "--scale", 0.1, "--zero-point", -20), 0, "3.00 pp"),
         ("hurt.npy", ("--max-flips", "0.029"), 2, "CANNOT JUDGE  flips"),
         ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),
         ("hurt.npy", ("--gate", "gate.toml"), 0, "pass  flips"),  # as other commands call it

@@ -86,7 +86,8 @@ def compress(
         int, option("Seed for the data split, the calibration images and fine-tuning.")
     ] = 0,
     images: Annotated[
-        ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature")
+        ImageOptions,
+        Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature", "kernels"),
     ],
     alpha: Alpha = 0.05,
 ) -> None:

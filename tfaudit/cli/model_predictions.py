@@ -90,9 +90,18 @@ def predict_models(
         for path, name in zip(compressed, outputs, strict=True)
     ]
     models = [first, *others]
+    if options.kernels != "default" and not any(model.is_flatbuffer for model in models):
+        expected = "a .tflite file: a Keras model does not run in LiteRT"
+        raise InputError("kernels", f"{options.kernels} for Keras models", expected)
     images = read_images(models, data, options)
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
-    before, *after = (_predictions(model, images, options.batch_size) for model in models)
+    before, *after = (_predictions(model, images, options.kernels) for model in models)
+    if options.kernels != "default":
+        notes += [
+            kernel_note(model, images, predictions)
+            for model, predictions in zip(models, (before, *after), strict=True)
+            if model.is_flatbuffer
+        ]
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
     are_images = len(images.image_shape) == 3
@@ -273,6 +282,11 @@ class ModelFile:
         """Whether the model takes square images."""
         return len(self.image_shape) == 3 and self.image_shape[0] == self.image_shape[1]
 
+    @property
+    def is_flatbuffer(self) -> bool:
+        """Whether it runs in LiteRT."""
+        return isinstance(self.model, bytes)
+
     def count_outputs(self, images: LabelledImages) -> int:
         """Return the number of outputs for one of the images; raise an `InputError` unless the model takes it."""
         first = next(iter(images.batches(1)))
@@ -304,7 +318,14 @@ class ModelFile:
             str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}"
         )
 
-    def predict(self, batches: Iterable[Any], *, k: int, check_range: bool = True) -> RankedClasses:
+    def predict(
+        self,
+        batches: Iterable[Any],
+        *,
+        k: int,
+        kernels: str = "default",
+        check_range: bool = True,
+    ) -> RankedClasses:
         """Return the k most probable classes of images as `tfaudit.predict` does, on all cores."""
         from tfaudit.compress.litert.inference import predict
 
@@ -316,6 +337,7 @@ class ModelFile:
                 threads=os.cpu_count() or 1,
                 scores_are=self.options.scores_are,
                 output=self.output,
+                kernels=kernels,
                 check_range=check_range,
             )
 
@@ -348,19 +370,29 @@ def preprocessing(mode: str) -> Preprocess:
     )
 
 
-def _predictions(model: ModelFile, images: LabelledImages, batch_size: int) -> Predictions:
-    """Return a model's predictions."""
+def kernel_note(model: ModelFile, images: LabelledImages, judged: Predictions) -> str:
+    """Return with which kernels a flatbuffer is judged, and how many predictions of the default ones are different."""
+    usual = _predictions(model, images, "default")
+    differ = int((usual.top1 != judged.top1).sum())
+    return (
+        f"{model.path.name} is judged with {model.options.kernels} kernels. They predict another class than the "
+        f"default ones for {differ:,} of {len(images.labels):,} examples."
+    )
+
+
+def _predictions(model: ModelFile, images: LabelledImages, kernels: str) -> Predictions:
+    """Return a model's predictions; `kernels` are those of `predict`."""
     from rich.progress import Progress
 
     with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(model.path.name, total=len(images.labels))
 
         def batches() -> Iterator[np.ndarray]:
-            for batch in images.batches(batch_size):
+            for batch in images.batches(model.options.batch_size):
                 yield batch
                 bar.advance(task, length_of(batch))
 
-        ranked = model.predict(batches(), k=5)
+        ranked = model.predict(batches(), k=5, kernels=kernels)
     return Predictions.on(images, ranked)
 
 

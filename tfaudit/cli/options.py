@@ -187,6 +187,13 @@ class PredictionOptions:
             "Column, or array, of --labels that names the cluster of an image, such as its film; by default `cluster`."
         ),
     ] = None
+    scale: Annotated[
+        float | None,
+        _of_predictions("Scale of the output, for raw integer scores of a quantized model."),
+    ] = None
+    zero_point: Annotated[
+        int | None, _of_predictions("Zero point of the same output; 0 by default.")
+    ] = None
     paired: Annotated[
         bool,
         _of_predictions(
@@ -209,6 +216,7 @@ class PredictionOptions:
     def source(self, labels: Path, classes: Path | None, scores_are: str) -> PredictionFiles:
         """Return what reads the files."""
         from tfaudit.readers.prediction_files import PredictionFiles
+        from tfaudit.readers.raw_scores import stated_scale
 
         return PredictionFiles(
             labels=labels,
@@ -218,6 +226,7 @@ class PredictionOptions:
             label_column=self.label_column,
             prediction_column=self.prediction_column,
             cluster=self.cluster,
+            scale=stated_scale(self.scale, self.zero_point),
         )
 
 
@@ -241,6 +250,7 @@ class ImageOptions:
         output: names of the outputs of models with several, as in `outputs_of`.
         signature: name of the signature of flatbuffers with several, as in `predict`.
         scores_are: kind of the models' outputs, for models that do not show it, as in `predict`.
+        kernels: what runs the operators of .tflite files, as in `predict`.
         limit: largest number of images; all by default.
 
     Raises:
@@ -295,6 +305,13 @@ class ImageOptions:
         str | None, _of_images("Name of the signature to run, for .tflite files with several.")
     ] = None
     scores_are: ScoresAre = "auto"
+    kernels: Annotated[
+        str,
+        _of_images(
+            "Kernels that run .tflite files: default, plain (without XNNPACK), or reference, as on microcontrollers.",
+            complete=one_of("compress.litert.flatbuffer:KERNELS"),
+        ),
+    ] = "default"
     limit: Annotated[int | None, _of_images("Maximum number of images; all by default.")] = None
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed, quoted
+from tfaudit.readers.raw_scores import SCALES, ZERO_POINTS
 from tfaudit.readers.score_columns import KnownClasses, score_columns
 from tfaudit.readers.tables import TEXT, WHOLE_NUMBERS, TableFile
 from tfaudit.stats.group_codes import CLUSTER as CLUSTER_NAME
@@ -17,6 +18,7 @@ from tfaudit.stats.ranking import are_probabilities
 
 ID, LABEL, CLUSTER, MEMBER = "id", "label", "cluster", "member"
 PREDICTION, SCORE, GROUP = "prediction", "score", "group"
+SCALE, ZERO_POINT = "scale", "zero point"
 NO_SCORE, LEFT_OUT = "no score", "left out"
 """Roles of columns; numbers that might have been scores are no scores, what else is not read is left out."""
 
@@ -131,7 +133,7 @@ class ColumnPlan:
         """The roles in words."""
         parts = [
             f"{kind} {quoted(names, 5) if names != [''] else 'the array'}"
-            for kind in (ID, LABEL, CLUSTER, MEMBER, PREDICTION, GROUP)
+            for kind in (ID, LABEL, CLUSTER, MEMBER, PREDICTION, SCALE, ZERO_POINT, GROUP)
             if (names := self.columns(kind))
         ]
         if self.scores:
@@ -325,6 +327,9 @@ def _plan_arrays(file: ArrayFile, stated: StatedColumns) -> ColumnPlan:
     draft.give([stated.label], LABEL)
     draft.give([stated.cluster], CLUSTER)
     draft.give_usual(ID, _IDS)
+    draft.give_usual(SCALE, SCALES)
+    if draft.column(SCALE) is not None:
+        draft.give_usual(ZERO_POINT, ZERO_POINTS)
     if draft.column(PREDICTION) is None:
         draft.give([name for name in draft.rest if _plain(name) in _SCORE_ARRAYS][:1], PREDICTION)
     draft.give_usual(PREDICTION, _PREDICTIONS)

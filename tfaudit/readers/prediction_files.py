@@ -9,8 +9,9 @@ A file of predictions holds scores (logits or probabilities) or top-1 classes, o
 | CSV, Parquet | a column per class, with its name or number | column `prediction` | column `example` or `id` |
 
 A table may hold several members, distinguished by a column `member`; if it has a column `prediction`, further columns
-are ignored. What each column is read as is the file's `ColumnPlan`, in `Predictions.read_as`. Predictions are joined by
-example id: either every file has ids, or none has and all are of one length. A file's own labels must be the labels.
+are ignored. Raw integer scores of a quantized model are read with the scale of its output. What each column is read as
+is the file's `ColumnPlan`, in `Predictions.read_as`. Predictions are joined by example id: either every file has ids,
+or none has and all are of one length. A file's own labels must be the labels.
 """
 
 import dataclasses
@@ -45,6 +46,7 @@ from tfaudit.readers.column_plan import (
     plan_groups,
     plan_predictions,
 )
+from tfaudit.readers.raw_scores import OutputScale, stated_scale
 from tfaudit.readers.row_order import (
     refuse_labels,
     require_same_labels,
@@ -74,6 +76,8 @@ def read_predictions(
     label_column: str | None = None,
     prediction_column: str | None = None,
     cluster: str | None = None,
+    scale: float | None = None,
+    zero_point: int | None = None,
 ) -> Predictions:
     r"""Read the predictions of one population.
 
@@ -90,6 +94,9 @@ def read_predictions(
             of scores; by default those with usual names.
         cluster: column, or array, of the file of labels that names the cluster of each example, such as its film;
             `cluster` by default, if there is one. Intervals are then over clusters.
+        scale: scale of a quantized model's output, for files of its raw integer scores `(N, C)`, which stand for
+            `scale * (raw - zero_point)`. An NPZ file may hold it itself, as an array `scale`.
+        zero_point: zero point of the same output, 0 by default; `zero_point` in an NPZ file.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -114,6 +121,7 @@ def read_predictions(
         label_column=label_column,
         prediction_column=prediction_column,
         cluster=cluster,
+        scale=stated_scale(scale, zero_point),
     )
     paths = [path_of("files", file) for file in several]
     return read_populations(source, {"": paths}, k=k)[""]
@@ -130,6 +138,7 @@ class PredictionFiles:
     label_column: str | None = None
     prediction_column: str | None = None
     cluster: str | None = None
+    scale: OutputScale | None = None
 
     @property
     def stated(self) -> StatedColumns:
@@ -164,11 +173,18 @@ def read_populations(
     known = known_classes(source.in_list, truth)
     by_population = {
         name: [
-            one for path in files for one in read_sources(path, source.stated, known, probabilities)
+            one
+            for path in files
+            for one in read_sources(path, source.stated, known, probabilities, source.scale)
         ]
         for name, files in populations.items()
     }
     sources = [*itertools.chain.from_iterable(by_population.values())]
+    if source.scale is not None and not any(one.is_raw for one in sources):
+        expected = "a file of raw integer scores (N, classes)"
+        raise InputError(
+            "scale", f"{source.scale.scale:g} for files of floats or classes", expected
+        )
     for notice in dict.fromkeys(one.plan.notice for one in sources if one.plan.notice):
         warnings.warn(Notice(notice), stacklevel=3)
     names = class_names(known, truth, sources)

@@ -17,15 +17,23 @@ from tfaudit.readers.column_plan import (
     MEMBER,
     PREDICTION,
     PROBABILITIES,
+    SCALE,
     SCORE,
+    ZERO_POINT,
     ColumnPlan,
     StatedColumns,
     fractions,
     plan_labels,
     plan_predictions,
 )
+from tfaudit.readers.raw_scores import (
+    DequantizedArrays,
+    OutputScale,
+    require_one_scale,
+    scale_in,
+)
 from tfaudit.readers.score_columns import KnownClasses
-from tfaudit.readers.tables import MISSING, TableFile
+from tfaudit.readers.tables import MISSING, WHOLE_NUMBERS, TableFile
 from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import scores_of_both
@@ -70,6 +78,7 @@ class PredictionSource:
     width: int | None = None  # number of classes of the scores; None for top-1 classes
     # Whether the file says that its scores are probabilities; None if it does not say.
     probabilities: bool | None = None
+    is_raw: bool = False  # whether the file holds integers that a scale makes scores
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Scores = lambda order: ()
 
@@ -105,20 +114,29 @@ def read_sources(
     stated: StatedColumns,
     known: KnownClasses,
     probabilities: bool | None = None,
+    scale: OutputScale | None = None,
 ) -> list[PredictionSource]:
     """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
 
     A single score per example is the score of class 1 of two; `probabilities` says whether such scores are
-    probabilities or logits. By default their values decide, as in `scores_of_both`.
+    probabilities or logits. By default their values decide, as in `scores_of_both`. `scale` is that of raw integer
+    scores, which a file of arrays may hold itself.
     """
     file = open_file(path)
     if isinstance(file, TableFile) and not file.rows:
         raise InputError(str(path), "no rows", "a row per example")
     plan = plan_predictions(file, stated, known)
-    common = {"file": file, "plan": plan, "ids": _ids(file, plan), "labels": _labels(file, plan)}
+    common: dict[str, Any] = {
+        "file": file,
+        "plan": plan,
+        "ids": _ids(file, plan),
+        "labels": _labels(file, plan),
+    }
     if isinstance(file, TableFile):
-        return [_table_source(file, plan, known, probabilities, common)]
-    return _array_sources(file, plan, known, probabilities, common)
+        return [_table_source(file, plan, known, probabilities, scale, common)]
+    arrays = _dequantized(file, plan, scale)
+    common["is_raw"] = arrays is not file
+    return _array_sources(arrays, plan, known, probabilities, common)
 
 
 def open_table(path: Path) -> TableFile:
@@ -199,6 +217,7 @@ def _table_source(
     plan: ColumnPlan,
     known: KnownClasses,
     probabilities: bool | None,
+    scale: OutputScale | None,
     common: dict[str, Any],
 ) -> PredictionSource:
     rows = table.rows
@@ -210,17 +229,35 @@ def _table_source(
         _require_classes(texts, plan, PREDICTION, known.names if known.complete else ())
         return PredictionSource(plan.where, rows, **common, top1=texts)
     columns = [*plan.scores]
+    raw = scale if all(table.kinds[name] == WHOLE_NUMBERS for name in columns) else None
+    common["is_raw"] = raw is not None
+
+    def numbers(wanted: Sequence[str]) -> Iterator[np.ndarray]:
+        blocks = table.numbers(wanted)
+        return map(raw.scores, blocks) if raw else iter(blocks)
+
     if len(columns) == 1:
-        values = np.concatenate(list(table.numbers(columns)))[:, 0]
+        values = np.concatenate([*numbers(columns)])[:, 0]
         return _binary_source(plan.where, values, probabilities, common)
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
-        return table.numbers(columns if order is None else [columns[i] for i in order])
+        return numbers(columns if order is None else [columns[i] for i in order])
 
     names = clean_names(plan.scores.values(), plan.where)
     return PredictionSource(
         plan.where, rows, **common, columns=names, width=len(names), scores=scores
     )
+
+
+def _dequantized(arrays: ArrayFile, plan: ColumnPlan, stated: OutputScale | None) -> ArrayFile:
+    """Return the arrays, with float scores in place of raw ones: integers that a scale is known for."""
+    own = scale_in(arrays, plan.column(SCALE), plan.column(ZERO_POINT))
+    scale = require_one_scale(plan.where, own, stated)
+    (name,) = plan.columns(PREDICTION, SCORE)
+    shape, dtype = arrays.shape_and_dtype(name)
+    if scale is None or dtype.kind not in "iu" or name.lower() == "top1":
+        return arrays
+    return DequantizedArrays(arrays, {name}, scale) if own or len(shape) > 1 else arrays
 
 
 def _array_sources(
@@ -260,8 +297,8 @@ def _refuse_raw_scores(values: np.ndarray, where: str, known: KnownClasses) -> N
     if values.ndim != 2 or values.dtype.kind not in "iu":
         return
     if (values < 0).any() or known.examples == len(values) != values.shape[1]:
-        raw = "scores of a quantized model less its zero point, times its scale"
-        expected = f"classes from 0 of shape (members, {known.examples}), or floats: {raw}"
+        raw = "for raw scores of a quantized model, state --scale and --zero-point of its output"
+        expected = f"classes from 0 of shape (members, {known.examples}), or floats; {raw}"
         raise InputError(where, f"{values.dtype} {values.shape}", expected)
 
 

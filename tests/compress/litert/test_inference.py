@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from keras import layers
 from scipy.special import expit, softmax
 
@@ -63,6 +63,15 @@ def model():
 @pytest.fixture(scope="module")
 def int8(model):
     return quantize(model, "int8", representative=IMAGES)
+
+
+@pytest.fixture(scope="module")
+def rounding():
+    """An int8 flatbuffer whose depthwise layer rounds otherwise with every kind of kernels but the delegate's."""
+    end = [layers.DepthwiseConv2D(3), layers.Flatten(), layers.Dense(7), layers.Softmax()]
+    keras.utils.set_random_seed(3)
+    network = keras.Sequential([keras.Input((6, 6, 2)), layers.Conv2D(8, 3, padding="same"), *end])
+    return quantize(network, "int8", representative=IMAGES)
 
 
 def test_agrees_with_keras_predict_and_scipy_softmax(model):
@@ -238,6 +247,28 @@ def test_full_integer_files_give_the_scores_of_those_with_float_inputs(model, io
     require_same(predict(content, IMAGES), predict(made(), IMAGES))
 
 
+@pytest.mark.parametrize(
+    ("kernels", "resolver"),
+    [
+        ("default", OpResolverType.AUTO),
+        ("plain", OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES),
+        ("reference", OpResolverType.BUILTIN_REF),
+    ],
+)
+def test_kernels_are_those_that_litert_calls_so(rounding, kernels, resolver):
+    interpreter = Interpreter(model_content=rounding, experimental_op_resolver_type=resolver)
+    ((source,), (scores,)) = interpreter.get_input_details(), interpreter.get_output_details()
+    interpreter.resize_tensor_input(source["index"], IMAGES.shape)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(source["index"], IMAGES)
+    interpreter.invoke()
+    expected = -np.sort(-interpreter.get_tensor(scores["index"]), axis=1)
+    ranked = predict(rounding, IMAGES, k=7, kernels=kernels)
+    np.testing.assert_array_equal(ranked.probabilities, expected)
+    same = np.array_equal(ranked.probabilities, predict(rounding, IMAGES, k=7).probabilities)
+    assert same == (kernels == "default")
+
+
 def test_a_fixed_batch_is_filled_up(model):
     fixed = net(batch_size=4)
     for form in forms(fixed):
@@ -371,6 +402,7 @@ def test_damaged_files_get_one_line(int8, tmp_path, name):
         (IMAGES, {"k": 0}, "k: got 0, expected"),
         (IMAGES, {"batch_size": 0}, "batch_size: got 0, expected"),
         (IMAGES, {"threads": 0}, "threads: got 0, expected"),
+        (IMAGES, {"kernels": "fast"}, "kernels: got 'fast', expected 'default', 'plain' or 'ref"),
     ],
 )
 def test_bad_images_and_settings(int8, images, settings, message):

@@ -20,11 +20,16 @@ from tfaudit.compress.model_inputs import (
     places,
 )
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import InputError, Notice, listed, one_line, require_least
+from tfaudit.errors import InputError, Notice, listed, one_line, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 
-_PLAIN = {"experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES}
-"""Option of an interpreter without delegates."""
+KERNELS = {
+    "default": OpResolverType.AUTO,
+    "plain": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    "reference": OpResolverType.BUILTIN_REF,
+}
+"""Implementations of a file's operators in LiteRT, by name: with the delegate XNNPACK where it serves; LiteRT's own,
+optimized ones; and the reference ones, on which those of TensorFlow Lite Micro are modelled."""
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE"}
 
@@ -41,6 +46,7 @@ class Flatbuffer:
         content: the bytes of the file.
         threads: number of LiteRT threads.
         output: name of the output; ignored if there is only one, whose name converters may have changed.
+        kernels: which of `KERNELS` run its operators.
         observed: whether to keep every tensor of a run for `tensor`; then on one thread and without delegates.
         falls_back: whether to run a file without delegates if LiteRT cannot run it with them.
 
@@ -54,7 +60,7 @@ class Flatbuffer:
         outputs: names of its outputs.
 
     Raises:
-        InputError: the content is not a flatbuffer, or has no such output.
+        InputError: the content is not a flatbuffer, or has no such output; or there are no such kernels.
     """
 
     is_regression: bool | None = None
@@ -65,15 +71,17 @@ class Flatbuffer:
         *,
         threads: int = 1,
         output: str | None = None,
+        kernels: str = "default",
         observed: bool = False,
         falls_back: bool = True,
     ) -> None:
         require_least(1, threads=threads)
+        require_one_of("kernels", kernels, KERNELS)
         self._content = bytes(content)
-        self._options: dict[str, Any] = {"num_threads": threads}
+        self._options: dict[str, Any] = {"num_threads": threads, **_resolver(kernels)}
         if observed:
-            self._options = {"experimental_preserve_all_tensors": True, **_PLAIN}
-        self._falls_back = falls_back and not observed
+            self._options = {"experimental_preserve_all_tensors": True, **_resolver("plain")}
+        self._falls_back = falls_back and not observed and kernels == "default"
         self._has_run = False
         try:
             self._start()
@@ -186,7 +194,7 @@ class Flatbuffer:
     def _runs_plain(self, arrays: Mapping[int, np.ndarray]) -> bool:
         """Return whether the network runs without delegates; if so, it does from now on."""
         with_delegates = self._options
-        self._options = with_delegates | _PLAIN
+        self._options = with_delegates | _resolver("plain")
         self._start()
         try:
             feed(self._interpreter, arrays)
@@ -342,7 +350,12 @@ def feed(interpreter: Interpreter, arrays: Mapping[int, np.ndarray]) -> None:
 
 def without_delegates(content: bytes) -> Interpreter:
     """Return an interpreter without delegates, which hide the tensors between operators."""
-    return Interpreter(model_content=content, num_threads=1, **_PLAIN)
+    return Interpreter(model_content=content, num_threads=1, **_resolver("plain"))
+
+
+def _resolver(kernels: str) -> dict[str, Any]:
+    """Return the option of an interpreter that runs these of `KERNELS`."""
+    return {"experimental_op_resolver_type": KERNELS[kernels]}
 
 
 def _sides(detail: dict[str, Any]) -> list[int | None]:

@@ -46,6 +46,7 @@ def predict(
     scores_are: str = "auto",
     output: str | None = None,
     signature: str | None = None,
+    kernels: str = "default",
     check_range: bool = True,
 ) -> RankedClasses:
     """Predict the k best classes for each image or other example, best first, with their probabilities.
@@ -74,6 +75,10 @@ def predict(
             of the output's layer; for a flatbuffer, the name in its signature.
         signature: name of the signature to run if a flatbuffer has several; by default the only one that takes batches
             and returns scores.
+        kernels: what runs the operators of a flatbuffer: "default", LiteRT with its delegate XNNPACK, as on most
+            computers and phones; "plain", LiteRT's optimized kernels alone; or "reference", the ones on which those of
+            TensorFlow Lite Micro are modelled, many times slower. They round integers differently. Keras models ignore
+            it.
         check_range: whether to refuse images that are scaled differently from those that an integer model was
             calibrated with: in 100 examples from all parts of the data, most values lie outside its range, or all in a
             sliver of it. Batches are all predicted before that is known.
@@ -92,7 +97,7 @@ def predict(
     >>> classes.tolist(), probabilities.round(3)
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
-    forward = forward_of(model, threads, output, signature)
+    forward = forward_of(model, threads, output, signature, kernels)
     contents: list[bytes] = []
     ranked = _ranked(
         forward,
@@ -261,7 +266,11 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def forward_of(
-    model: object, threads: int = 1, output: str | None = None, signature: str | None = None
+    model: object,
+    threads: int = 1,
+    output: str | None = None,
+    signature: str | None = None,
+    kernels: str = "default",
 ) -> Any:
     """Return the inference function of a Keras model, a flatbuffer or the path of either: inputs in, scores out."""
     if hasattr(model, "gives_probabilities"):  # such a function itself
@@ -270,7 +279,7 @@ def forward_of(
     if isinstance(opened, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
-        return Flatbuffer(opened, threads=threads, output=output)
+        return Flatbuffer(opened, threads=threads, output=output, kernels=kernels)
     from tfaudit.compress.keras_model import KerasForward
 
     return KerasForward(opened, output)

@@ -39,7 +39,7 @@ def export(
     data: Annotated[
         str | None, option("Labelled images of a model, as for `tfaudit compress`.")
     ] = None,
-    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples")],
+    images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "examples", "kernels")],
     out_folder: Annotated[
         Path | None, output_folder("New folder; by default DIRECTORY-FORMAT.", "--out")
     ] = None,
