@@ -184,6 +184,11 @@ def test_layers_of_int8_may_stay_in_float():
             "percentile: got 99, expected 100 unless 'int8'",
         ),
         (Quantized, {"kind": "float16", "sparse": 2}, "sparse: got 2, expected True or False"),
+        (
+            Quantized,
+            {"kind": "float16", "per_channel": False},
+            "per_channel: got False, expected True",
+        ),
         (Quantized, {"kind": "float16", "io": "int8"}, "io: got 'int8', expected 'float32' unless"),
         (
             Quantized,
@@ -208,7 +213,7 @@ def test_layers_of_int8_may_stay_in_float():
         (
             Quantized,
             {"kind": "int8", "remedy": "quantization_aware", "after": "magnitude-0.9"},
-            "remedy: got 'quantization_aware', expected none unless of dense members, up to the 100th percentile",
+            "remedy: got .*, expected none unless of dense members, up to the 100th percentile, per channel",
         ),
     ],
 )
@@ -221,12 +226,14 @@ def test_studies_compare_what_compress_tries():
     clipped = Quantized("int8", percentile=99.9)
     sparse = Quantized("float16", sparse=True, after=pruned.key)
     whole = Quantized("int8", io="int8")
+    coarse = Quantized("int8", per_channel=False)
     first = Quantized("int8", calibration="first")
-    one = study(pruned, clipped, sparse, whole, first)
+    one = study(pruned, clipped, sparse, whole, coarse, first)
     assert after_json(one) == one
-    assert {variant.key: variant.title for variant in (clipped, sparse, whole, first)} == {
+    assert {variant.key: variant.title for variant in (clipped, sparse, whole, coarse, first)} == {
         "int8-calibration=first": "fixed-point int8, first training examples",
         "int8-io=int8": "fixed-point int8, int8 inputs and outputs",
+        "int8-per_channel=False": "fixed-point int8, one scale per kernel",
         "int8-percentile=99.9": "fixed-point int8, percentile 99.9",
         f"float16-sparse=True-after={pruned.key}": f"float16, sparse, of {pruned.key}",
     }

@@ -154,6 +154,7 @@ class MemberMaker:
             representative=self._calibration_examples(variant),
             keep_float=kept,
             percentile=variant.percentile,
+            per_channel=variant.per_channel,
             sparse=variant.sparse,
             io=variant.io,
         )

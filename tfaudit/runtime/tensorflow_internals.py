@@ -11,7 +11,12 @@ from tfaudit.errors import InputError
 
 
 def quantize_calibrated(
-    content: bytes, spared: Iterable[str], *, verified: bool, io: str = "float32"
+    content: bytes,
+    spared: Iterable[str],
+    *,
+    verified: bool,
+    per_channel: bool = True,
+    io: str = "float32",
 ) -> bytes:
     """Return the int8 flatbuffer of a calibrated one.
 
@@ -21,6 +26,7 @@ def quantize_calibrated(
         content: the bytes of a float flatbuffer with the ranges of its activations.
         spared: names of operators that stay in float.
         verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+        per_channel: whether each channel of a kernel has a scale of its own.
         io: type of inputs and outputs.
 
     Raises:
@@ -34,11 +40,12 @@ def quantize_calibrated(
         raise InputError(
             "tensorflow",
             f"version {tf.__version__}, which does not quantize a calibrated file",
-            "TensorFlow 2.21 for keep_float, percentile and sensitivity",
+            "TensorFlow 2.21 for keep_float, percentile, per_channel and sensitivity",
         ) from None
     return bytes(
         mlir_quantize(
             content,
+            disable_per_channel=not per_channel,
             denylisted_nodes=list(spared),
             enable_numeric_verify=verified,
             input_data_type=getattr(tf, io),

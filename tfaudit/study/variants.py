@@ -288,6 +288,7 @@ class Quantized(Remedied):
         keep_float: layers that stay in float, for "int8" and "int4": "last" or names, such as `("logits",)`, as in
             `quantize`. "last" is the last layer, whose int8 scores, having 256 levels, often tie. None by default.
         percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
+        per_channel: whether each channel of a kernel has a scale of its own, only for "int8", as in `quantize`.
         sparse: whether kernels with many zeros are stored without them, as in `quantize`.
         io: type of inputs and outputs, only for "int8": "float32", or "int8" or "uint8" for full-integer files.
         calibration: the 100 training examples that "int8", "int16x8" and "int4" take: "drawn" for examples of every
@@ -300,6 +301,7 @@ class Quantized(Remedied):
     remedy: Any = ()
     keep_float: str | tuple[str, ...] = ()
     percentile: float = 100.0
+    per_channel: bool = True
     sparse: bool = False
     io: str = FLOAT
     calibration: str = DRAWN
@@ -319,8 +321,10 @@ class Quantized(Remedied):
         is_int8 = self.kind == "int8"
         whole = self.percentile == 100
         check_settings(self, percentile=(50 < self.percentile <= 100, "above 50 and at most 100"))
+        require_one_of("per_channel", self.per_channel, (True, False))
         check_settings(
             self,
+            per_channel=(is_int8 or self.per_channel, "True unless 'int8'"),
             percentile=(is_int8 or whole, "100 unless 'int8'"),
             io=(is_int8 or self.io == FLOAT, f"{FLOAT!r} unless 'int8'"),
             calibration=(
@@ -333,8 +337,8 @@ class Quantized(Remedied):
         check_settings(self, keep_float=(in_float or not self.keep_float, expected))
         remedy = _text(self.remedy)
         require(is_int8 or not remedy, "remedy", remedy, "none unless 'int8'")
-        of_dense = self.after == Dense().key and whole
-        expected = "none unless of dense members, up to the 100th percentile"
+        of_dense = self.after == Dense().key and whole and self.per_channel
+        expected = "none unless of dense members, up to the 100th percentile, per channel"
         require(of_dense or not remedy, "remedy", remedy, expected)
 
     @property
@@ -364,6 +368,8 @@ class Quantized(Remedied):
         parts += [remedy.title for remedy in self.remedies]
         if self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")
+        if not self.per_channel:
+            parts.append("one scale per kernel")
         if self.sparse:
             parts.append("sparse")
         if self.io != FLOAT:

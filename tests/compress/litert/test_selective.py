@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
 from tests.builders.operators import operators
@@ -143,6 +144,32 @@ def test_int16x8_is_closer_to_the_model_than_int8(model):
     assert np.abs(Flatbuffer(content)(IMAGES) - expected).max() < np.abs(eight - expected).max()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, {"keep_float": ["dense"]}, {"io": "int8"}])
+def test_hardware_without_scales_per_channel_has_one_per_kernel(model, settings):
+    """The weights are those of the largest one of the whole kernel, in 127 steps; of each channel by default."""
+    kernels = [layer.kernel.numpy() for layer in model.layers if hasattr(layer, "kernel")]
+    kernels[0] = kernels[0] / np.sqrt(1 + model.get_layer("norm").epsilon)  # which is folded
+    for per_channel in (True, False):
+        content = quantize(
+            model, "int8", representative=IMAGES, per_channel=per_channel, **settings
+        )
+        interpreter = Interpreter(model_content=content)
+        interpreter.allocate_tensors()
+        found = 0
+        for kernel in kernels:
+            axes = tuple(range(kernel.ndim - 1)) if per_channel else None
+            expected = np.abs(kernel).max(axis=axes) / 127
+            flat = np.rint(kernel / expected).reshape(-1, kernel.shape[-1])
+            for tensor in interpreter.get_tensor_details():
+                scales = tensor["quantization_parameters"]["scales"]
+                is_kernel = tensor["dtype"] == np.int8 and tensor["shape"].prod() == kernel.size
+                if is_kernel and len(scales) and np.allclose(scales, expected, rtol=1e-5):
+                    values = interpreter.get_tensor(tensor["index"])
+                    found += np.abs(values.reshape(kernel.shape[-1], -1).T - flat).max() <= 1
+        assert found == len(kernels) - len(settings.get("keep_float", ()))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -159,10 +186,19 @@ def test_int16x8_is_closer_to_the_model_than_int8(model):
             {"percentile": 99, "kind": "int16x8"},
             "percentile: got kind 'int16x8', expected kind 'int8'",
         ),
+        ({"per_channel": False, "kind": "float16"}, "per_channel: got kind 'float16'"),
         ({"percentile": 40}, "percentile: got 40, expected above 50"),
         ({"calibration_examples": 0}, "calibration_examples: got 0, expected 1 or more"),
     ],
-    ids=["unknown", "no operator", "kind", "percentile of 16x8", "percentile", "examples"],
+    ids=[
+        "unknown",
+        "no operator",
+        "kind",
+        "percentile of 16x8",
+        "channels",
+        "percentile",
+        "examples",
+    ],
 )
 def test_bad_settings_get_one_line(model, options, message):
     with pytest.raises(InputError, match=message):

@@ -109,6 +109,7 @@ def quantize(
     layer_types: Mapping[str, str] | None = None,
     calibration_examples: int = CALIBRATION_IMAGES,
     percentile: float = 100.0,
+    per_channel: bool = True,
     sparse: bool = False,
     io: str = FLOAT,
     output: str | None = None,
@@ -160,6 +161,8 @@ def quantize(
             images, all.
         percentile: percentile p in (50, 100], for "int8" only: ranges end at the percentiles 100 - p and p of the
             values, and values beyond are clipped. By default they end at the lowest and the highest value.
+        per_channel: whether each channel of a kernel has a scale of its own, for "int8" only. False gives each kernel
+            one scale, as hardware without scales per channel computes it (dense layers repeat it).
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
         io: type of inputs and outputs, for "int8" only: "float32", or for a full-integer file, which microcontrollers
             and NPUs need, "int8" or "uint8". `predict` converts them with the scales in the file. Tokens stay integers
@@ -192,6 +195,7 @@ def quantize(
         "keep_float": keep_float,
         "layer_types": layer_types,
         "percentile": percentile,
+        "per_channel": per_channel,
         "sparse": sparse,
         "io": io,
     }
@@ -225,12 +229,14 @@ def _check_options(
     layer_types: Mapping[str, str],
     percentile: float,
     *,
+    per_channel: bool,
     sparse: bool,
     io: str,
 ) -> None:
     """Raise an `InputError` for an option that is unknown or does not fit the kind."""
     packed = [name for name, settings in KINDS.items() if settings.bits]
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+    require(isinstance(per_channel, bool), "per_channel", per_channel, "True or False")
     require_one_of("io", io, IO_TYPES)
     require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
     for name in layer_types.values():
@@ -241,6 +247,8 @@ def _check_options(
         _require_kind("layer_types", kind, aware, *packed)
     if percentile < 100:
         _require_kind("percentile", kind, aware, "int8")
+    if not per_channel:
+        _require_kind("per_channel", kind, aware, "int8")
     if io != FLOAT and kind != "int8":
         raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
     if sparse and kind in packed:
@@ -336,6 +344,7 @@ class Conversions:
         keep_float: Iterable[str] | str = (),
         layer_types: Mapping[str, str] | None = None,
         percentile: float = 100.0,
+        per_channel: bool = True,
         sparse: bool = False,
         io: str = FLOAT,
     ) -> bytes:
@@ -346,16 +355,33 @@ class Conversions:
         types = layer_types or {}
         kept = kept_layers(model, keep_float, self._output)
         typed = layers_by_name(model, types, "layer_types")
-        _check_options(kind, self._aware, kept, types, percentile, sparse=sparse, io=io)
+        _check_options(
+            kind,
+            self._aware,
+            kept,
+            types,
+            percentile,
+            per_channel=per_channel,
+            sparse=sparse,
+            io=io,
+        )
         groups = {
             dtype: {name: [layer] for name, layer in typed.items() if types[name] == dtype}
             for dtype in LAYER_TYPES
         } | {FLOAT: kept}
         check_layers(model, kind)
-        return self._with_batch(lambda: self._made(kind, groups, percentile, sparse, io))
+        return self._with_batch(
+            lambda: self._made(kind, groups, percentile, per_channel, sparse, io)
+        )
 
     def _made(
-        self, kind: str, groups: Mapping[str, _Groups], percentile: float, sparse: bool, io: str
+        self,
+        kind: str,
+        groups: Mapping[str, _Groups],
+        percentile: float,
+        per_channel: bool,
+        sparse: bool,
+        io: str,
     ) -> bytes:
         """Return the file of some kind, with groups of layers of other types by type."""
         bits = KINDS[kind].bits
@@ -364,10 +390,10 @@ class Conversions:
         if bits:
             return self._packed(trace, kind, groups)
         with _captured(kind, self._forward.model):
-            if groups[FLOAT] or percentile < 100:
+            if groups[FLOAT] or percentile < 100 or not per_channel:
                 ranges = self._calibrated(trace, percentile)
                 spared = trace.operators_of(ranges.operators, groups[FLOAT], "keep_float")
-                dense = ranges.quantized(spared, io=io)
+                dense = ranges.quantized(spared, per_channel=per_channel, io=io)
             elif kind == "float32":
                 dense = trace.float32
             else:

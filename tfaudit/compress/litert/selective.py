@@ -152,13 +152,21 @@ class Calibrated:
         return ranges
 
     def quantized(
-        self, spared: Iterable[str] = (), *, verified: bool = False, io: str = FLOAT
+        self,
+        spared: Iterable[str] = (),
+        *,
+        verified: bool = False,
+        per_channel: bool = True,
+        io: str = FLOAT,
     ) -> bytes:
         """Return the int8 flatbuffer.
 
         Args:
             spared: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+            per_channel: whether each channel of a kernel has a scale of its own.
             io: type of inputs and outputs.
         """
-        return quantize_calibrated(bytes(self._content), spared, verified=verified, io=io)
+        return quantize_calibrated(
+            bytes(self._content), spared, verified=verified, per_channel=per_channel, io=io
+        )
