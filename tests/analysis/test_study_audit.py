@@ -166,12 +166,21 @@ def changed(store, before):
     return {name for name, file in kept(store).items() if before[name] != file}
 
 
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """The directory of an audited study with one member too few."""
+    place = tmp_path_factory.mktemp("audited") / "study"
+    store = make_study(place, members=4, missing={("int8", 3)}, groups=WRITERS)
+    read_few(store).prepare()
+    return place
+
+
 @pytest.fixture
-def prepared(tmp_path):
-    """A study with one member too few, audited, and what was kept."""
-    store = make_study(tmp_path / "study", members=4, missing={("int8", 3)}, groups=WRITERS)
+def prepared(audited, tmp_path):
+    """A copy of the audited study, its audit, and what was kept."""
+    store = open_store(shutil.copytree(audited, tmp_path / "study"))
     study_audit = read_few(store)
-    study_audit.prepare()
+    assert study_audit.data.fingerprint
     return store, study_audit, kept(store)
 
 

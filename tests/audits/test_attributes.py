@@ -125,7 +125,6 @@ def test_with_exemplars_alone():
             {},
             "table: got 400 distinct numbers in column 'age', expected at most",
         ),
-        (TABLE, {"ties": "first"}, "ties: got 'first'"),
     ],
 )
 def test_bad_input(table, options, message):

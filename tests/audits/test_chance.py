@@ -153,16 +153,6 @@ def test_what_may_be_said_of_a_count(count, verdict):
     assert count_verdict(count, 0.05) == verdict
 
 
-def test_no_verdict_of_chance_claims_what_so_few_members_cannot_show():
-    """Two members a side: p is at least 1/3. Whatever the counts, nothing can be told."""
-    for seed in range(5):
-        before, after = (
-            population(seed, members=2),
-            population(seed + 10, members=2, hurt=[3] * (seed % 2)),
-        )
-        assert set(chance(before, after).frame()["verdict"]) == {"cannot tell"}
-
-
 def test_members_made_from_one_parent_need_pairs():
     """A copy of the population differs from it by nothing; free reassignment sees differences that cannot be."""
     free, paired = chance(BEFORE, BEFORE), chance(BEFORE, BEFORE, paired=True)
@@ -188,34 +178,6 @@ def test_a_seed_gives_the_same_bits():
     np.testing.assert_array_equal(one.pies.counts, same.pies.counts)
     np.testing.assert_array_equal(one.classes.counts, same.classes.counts)
     assert not np.array_equal(one.pies.counts, other.pies.counts)
-
-
-def test_names_of_classes_play_no_part(rng):
-    renamed = rng.permutation(5)
-    # Renaming moves ties, of which there are few.
-    odd = [population(seed, members=7) for seed in (1, 2)]
-    both = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in odd]
-    one, other = (chance(*each, permutations=50).classes for each in (both, odd))
-    np.testing.assert_array_equal(one.counts, other.counts)
-
-
-def test_power_grows_with_the_effect():
-    def against(hurt):
-        both = [
-            population(seed, members=8, examples=400, noise=0.5, hurt=h)
-            for seed, h in ((1, []), (2, hurt))
-        ]
-        return chance(*both, permutations=300)
-
-    nothing, one, four = against([]), against([3]), against([0, 1, 2, 3])
-    assert nothing.pies.p > 0.1
-    assert one.pies.p <= 0.01
-    assert one.classes.p <= 0.01
-    distances = [
-        (each.observed - each.mean) / each.counts.std()
-        for each in (nothing.pies, one.pies, four.pies)
-    ]
-    assert distances == sorted(distances)
 
 
 def test_single_members():

@@ -43,7 +43,7 @@ def by_class(audit, before, after, **options):
 AUDITS = [
     (class_impact, 6),
     (exemplars, 6),
-    (functools.partial(chance, permutations=50), 6),
+    (functools.partial(chance, permutations=1000), 6),
     (flip_rates, 6),
     (calibration, 6),
     (distortion, 6),
@@ -57,6 +57,10 @@ AUDITS = [
     (forecast_quality, 1),
     (divergence, 1),
 ]
+HARM = (
+    *("lost recall", "lost accuracy", "worse than average", "more than average", "wider", "fail"),
+    *("gained recall", "gained accuracy", "narrower", "more than expected by chance"),
+)
 every_audit = pytest.mark.parametrize(("audit", "members"), AUDITS)
 
 
@@ -65,13 +69,10 @@ def pair(members, **options):
 
 
 def table(result):
-    """The table of a result in an order that is not that of the examples."""
-    frame = result.frame()
-    return (
-        frame.drop(columns="index").sort_values("example", ignore_index=True)
-        if "example" in frame
-        else frame
-    )
+    """The table of a result in an order that is not that of the examples, nor of the members."""
+    frame = result.frame().drop(columns="index", errors="ignore")
+    keys = [name for name in ("example", "member") if name in frame]
+    return frame.sort_values(keys, kind="stable", ignore_index=True) if keys else frame
 
 
 @every_audit
@@ -88,6 +89,44 @@ def test_the_order_of_the_examples_plays_no_part(audit, members, rng):
     if not isinstance(audit, functools.partial):
         summaries = (pd.Series(result.summary()) for result in (again, plain))
         pd.testing.assert_series_equal(*summaries, rtol=1e-9)
+
+
+@every_audit
+def test_the_order_of_the_members_plays_no_part(audit, members, rng):
+    order = rng.permutation(members)
+    shuffled = (
+        Predictions(p.labels, p.ranked[order], p.probabilities[order], members=order)
+        for p in pair(members)
+    )
+    named = (
+        Predictions(p.labels, p.ranked, p.probabilities, members=range(members))
+        for p in pair(members)
+    )
+    pd.testing.assert_frame_equal(table(audit(*shuffled)), table(audit(*named)), rtol=1e-6)
+
+
+@every_audit
+def test_a_population_does_not_differ_from_itself(audit, members):
+    before, _ = pair(members)
+    same = Predictions(before.labels, before.ranked, before.probabilities, parents=before.members)
+    frame = audit(before, same).frame()
+    assert not frame.isin(HARM).any(axis=None)
+    for name in frame.columns[frame.columns.str.match("(change|shift|negative_share)(_pp)?$")]:
+        assert not frame[name].fillna(0).any(), name
+
+
+@pytest.mark.parametrize(
+    "audit", [functools.partial(by_class, groups), flip_rates, calibration, intersections]
+)
+def test_one_model_against_several_is_described_and_not_tested(audit):
+    one, several = population(1, members=1), population(2, hurt=[3])
+    result = audit(one, several)
+    frame = result.frame()
+    tested = frame.filter(regex=r"^(change|negative|gap_change)_(p(_holm|_bh)?|(low|high)(_pp)?)$")
+    assert tested.isna().all(axis=None)
+    assert len(tested.columns) > 1
+    assert set(frame["verdict"].dropna()) <= {"cannot tell", ""}
+    assert "1 against 6 members" in result.notes[0]
 
 
 @every_audit

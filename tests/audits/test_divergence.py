@@ -36,14 +36,6 @@ def test_a_class_that_is_disturbed_twice_as_much_is_found_where_flips_do_not_tel
     assert divergence(*pair).summary()["most_moved"] == str(DISTURBED)
 
 
-def test_models_that_are_equal_do_not_shift():
-    dense, _ = pair_of(0, 200)
-    frame = divergence(dense, dense, paired=True).frame()
-    assert (frame[["kl", "shift"]] == 0).all(axis=None)
-    assert (frame["agreement"] == 1).all()
-    assert not frame["verdict"].isin([MORE, LESS]).any()
-
-
 def test_bad_input_is_one_line():
     dense, compressed = pair_of(0, 50)
     bare = Predictions.from_top1(dense.labels, dense.top1)

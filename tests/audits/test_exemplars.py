@@ -122,11 +122,6 @@ def test_single_models_have_pies_too():
     )
 
 
-def test_bad_input():
-    with pytest.raises(InputError, match="ties: got 'first'"):
-        exemplars(BEFORE, AFTER, ties="first")
-
-
 def test_beside_each_stands_an_unchanged_example_of_its_class():
     found = exemplars(BEFORE, AFTER)
     beside = found.unchanged_beside(found.index)

@@ -127,14 +127,6 @@ def test_power_grows_with_members_images_and_loss(kind):
     assert power(0.1, members=30, images=500) > 0.9
 
 
-@pytest.mark.slow
-def test_a_collapsed_class_is_an_alert_with_any_number_of_members():
-    for members in (2, 4, 30):
-        for impact in impacts(TRUTHS["Coat collapses"], 5, members=members):
-            assert list(np.flatnonzero(impact.collapsed)) == [CLASSES.index("Coat")]
-            assert impact.summary()["worst_class"] == "Coat"
-
-
 def test_no_change_is_not_said_of_a_class_whose_interval_leaves_out_zero():
     """A loss of two points is one, even within the margin of five."""
     said = [

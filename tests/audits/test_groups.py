@@ -135,19 +135,6 @@ def test_one_against_one_is_mcnemar():
     assert "One model against one" in found.notes[0]
 
 
-def test_one_against_many_is_not_tested():
-    found = groups(one(BEFORE), AFTER, SERIES)
-    frame = found.frame()
-    unknown = ["change_p", "relative_low_pp", "change_p_bh", "published_p"]
-    assert frame[unknown].isna().all(axis=None)
-    assert frame["change_pp"].notna().all()
-    assert (frame[["verdict", "relative_verdict"]] == "cannot tell").all(axis=None)
-    assert found.notes == (
-        "No intervals: 1 against 6 members; they need two or more on both sides.",
-    )
-    assert found.summary()["tested"] == 0
-
-
 def test_finds_the_harmed_group():
     found = groups(
         BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")

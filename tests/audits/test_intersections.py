@@ -120,13 +120,6 @@ def test_one_model_against_one_has_mcnemars_test():
     np.testing.assert_allclose(cells["change_low_pp"], pair["change_low_pp"])
 
 
-def test_what_does_not_change_has_no_wider_gap():
-    result = intersections(BEFORE, BEFORE, COLUMNS, paired=True)
-    assert not result.frame()["gap_change_pp"].any()
-    assert set(result.frame()["verdict"]) == {"cannot tell"}
-    assert not set(result.cell_frame()["verdict"]) & {"lost accuracy", "gained accuracy"}
-
-
 def test_small_groups_are_left_out_and_said():
     rare = pd.DataFrame({"rare": ["yes"] * 9 + ["no"] * 391})
     result = intersections(BEFORE, AFTER, rare)

@@ -94,15 +94,6 @@ def test_top5_overlap_counts_common_classes_whatever_their_rank():
     assert np.isnan(compare(fewer, fewer).summary()["top5_overlap"])
 
 
-def test_other_numbers_for_the_classes_permute_the_rows(pair, rng):
-    new = rng.permutation(5)
-    renamed = [Predictions(new[model.labels], new[model.ranked]) for model in pair]
-    expected = (
-        compare(*pair).frame().iloc[np.argsort(new)].drop(columns="class").reset_index(drop=True)
-    )
-    pd.testing.assert_frame_equal(compare(*renamed).frame().drop(columns="class"), expected)
-
-
 def test_exchanging_the_models_mirrors_everything(pair):
     there, back = compare(*pair), compare(*pair[::-1])
     np.testing.assert_array_equal(there.lost, back.won)

@@ -52,21 +52,6 @@ def simulated(seed, members, images, *, paired, drop=0.0, classes=10, only=None,
     ]
 
 
-@pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize(("members", "images"), [(1, 400), (2, 400), (4, 200), (30, 50)])
-def test_a_collapsed_class_is_always_named(members, images, paired):
-    before, after = simulated(1, members, images, paired=paired, drop=0.75, only=3)
-    verdict = judged(before, after)
-    row = verdict.frame().iloc[0]
-    assert (row["worst_class"], row["collapsed"]) == ("class 3", 1)
-    assert row["outcome"] == "fail"
-    (alert,) = verdict.alerts
-    assert alert.startswith(
-        f"int8: recall of class 3 collapsed from {100 * row['worst_before']:.1f} to"
-    )
-    assert "ecall of class 3 falls from" in verdict.headline
-
-
 def test_the_alert_counts_the_models_that_almost_never_find_the_class():
     labels = np.arange(1000) % 2
     before = Predictions.from_top1(labels, [labels] * 4, class_names=["Coat", "Shirt"])

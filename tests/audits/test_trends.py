@@ -125,7 +125,6 @@ def test_what_is_unknown_is_left_out():
         ),
         ({"values": np.full(200, np.inf)}, "values: got infinite ones"),
         ({"values": VALUES, "column": [1]}, r"column: got shape \(1,\)"),
-        ({"values": VALUES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
         ({"values": VALUES, "bins": 0}, "bins: got 0"),
     ],
 )

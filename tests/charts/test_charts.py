@@ -14,9 +14,7 @@ from vl_convert import svg_to_png
 from tests.builders.colour_vision import VISIONS, colour_difference, contrast
 from tests.builders.drawings import texts
 from tests.builders.populations import population
-from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.summary.chart import accuracy_chart
 from tfaudit.charts.renderer import require_drawing
 from tfaudit.charts.rendering import chart_bytes, inline_svg
@@ -27,38 +25,6 @@ from tfaudit.predictions import Predictions
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 
 
-def colours(chart):
-    return re.findall(r'fill="(#[0-9a-f]{6})"', inline_svg(chart, ""))
-
-
-@pytest.mark.slow
-def test_a_loss_has_the_full_colour_only_where_it_is_claimed():
-    frame = class_impact(BEFORE, AFTER).frame()
-    lost = (frame["verdict"] == "lost recall").sum()
-    assert colours(class_impact_chart(frame)).count(LOSS) == lost + 1 == 2  # and the legend
-    assert LOSS not in colours(class_impact(BEFORE, BEFORE).chart())
-    worse = (frame["relative_verdict"] == "worse than average").sum()
-    relative = colours(class_impact_chart(frame, "relative"))
-    assert relative.count(WORSE) == worse + 1
-    assert LOSS not in relative
-
-
-def test_collapsed_classes_are_marked():
-    impact = class_impact(BEFORE, AFTER)
-    assert not impact.collapsed.any()
-    assert "← collapsed" not in texts(impact.chart())
-    marked = dataclasses.replace(impact, collapsed=np.arange(5) == 2)
-    assert texts(marked.chart()).count("← collapsed") == 1
-    assert "← collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
-    assert colours(marked.chart()).count(LOSS) == colours(impact.chart()).count(LOSS) + 2
-    svg = inline_svg(marked.chart(), "")
-    (place,) = re.findall(r'translate\(([\d.]+),[\d.]+\)"[^>]*>← collapsed', svg)
-    intervals = re.findall(r'translate\(([\d.]+),[\d.]+\)" x2="([\d.]+)"[^>]*width="1.4"', svg)
-    ranks = impact.frame()["change_pp"].rank().astype(int) - 1
-    start, width = map(float, intervals[ranks[2]])
-    assert float(place) > start + width  # or the interval strikes the words through
-
-
 @pytest.mark.parametrize("pair", [(LOSS, GAIN), (WORSE, BETTER)])
 def test_colours_of_a_pair_are_readable_with_any_colour_vision_on_any_page(pair):
     for colour in (*pair, SLATE):
@@ -66,47 +32,6 @@ def test_colours_of_a_pair_are_readable_with_any_colour_vision_on_any_page(pair)
     for vision in VISIONS.values():
         assert colour_difference(*pair, vision) > 40
         assert all(colour_difference(colour, SLATE, vision) > 10 for colour in pair)
-
-
-def test_classes_stand_in_order():
-    impact = class_impact(BEFORE, AFTER)
-    order = [str(c) for c in np.argsort(impact.changes.absolute.value, kind="stable")]
-    assert [text for text in texts(impact.chart()) if text in order and text != "0"] == [
-        c for c in order if c != "0"
-    ]
-
-
-def test_a_thousand_classes_stay_readable():
-    rng = np.random.default_rng(0)
-    labels = np.arange(5000) % 1000
-    names = [f"species {i}" for i in range(1000)]
-    both = [
-        Predictions.from_top1(
-            labels, np.where(rng.random((3, 5000)) < p, labels, 0), class_names=names
-        )
-        for p in (0.9, 0.8)
-    ]
-    impact = class_impact(*both)
-    shown = [text for text in texts(impact.chart()) if text and text.startswith("species")]
-    frame = impact.frame().sort_values("change_pp", kind="stable")["class"]
-    assert shown == [*frame.head(12), *frame.tail(12)]
-
-
-def test_classes_of_one_name_are_not_merged():
-    frame = (
-        class_impact(BEFORE, AFTER)
-        .frame()
-        .assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
-    )
-    shown = texts(class_impact_chart(frame))
-    assert {"crane (0)", "crane (1)", "dog"} <= set(shown)
-
-
-def test_classes_without_examples_are_left_out():
-    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
-    named = dataclasses.replace(impact, class_names=tuple("abcde"))
-    assert "c" not in texts(named.chart())
-    assert "b" in texts(named.chart())
 
 
 def accuracies(spread):
@@ -131,27 +56,6 @@ def test_single_members_share_a_scale_without_idle_decimals():
     lone = texts(accuracy_chart(one.head(1)))
     assert "90" in lone
     assert "90.000000" not in lone
-
-
-def test_difficulty_without_pies_draws():
-    assert "others" in texts(exemplars(BEFORE, BEFORE).chart())
-
-
-def test_inline_svgs_share_no_ids_and_are_described():
-    chart = class_impact(BEFORE, AFTER).chart()
-    one, other = inline_svg(chart, 'say "<x>"'), inline_svg(chart, "")
-    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, other)]
-    assert not ids[0] & ids[1]
-    assert 'role="img" aria-label="say &quot;&lt;x&gt;&quot;"' in one
-    assert set(re.findall(r"url\(#([^)]+)\)", one)) <= ids[0]
-
-
-def test_names_are_escaped():
-    impact = dataclasses.replace(
-        class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e")
-    )
-    assert "x<script>" in texts(impact.chart())  # after parsing, hence escaped
-    assert "<script" not in inline_svg(impact.chart(), "")
 
 
 def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):

@@ -51,7 +51,7 @@ DAMAGES = (
     "pipe",
     "endless",
 )
-EVERY = 12
+EVERY = 13
 """Number of trials that share one report and one first screen of the viewer, which take seconds."""
 
 
@@ -74,10 +74,14 @@ class Studies:
         self.titles = {
             kind: open_store(directory).study.titles for kind, directory in self.whole.items()
         }
-        for kind, directory in self.whole.items():
-            commands(directory, everything=False)  # caches the audits, which the next ones read
-            _first_screen(directory)
-            self.endings[kind] = commands(directory, everything=True)
+
+    def ending(self, kind, everything):
+        """How commands end that read the whole study, whose audits are cached."""
+        if (kind, everything) not in self.endings:
+            commands(self.whole[kind], everything=False)  # caches the audits
+            _first_screen(self.whole[kind])
+            self.endings[kind, everything] = commands(self.whole[kind], everything=everything)
+        return self.endings[kind, everything]
 
     def import_into(self, directory):
         store = open_store(self.whole["run"])
@@ -254,8 +258,9 @@ def trial(studies, seed):
         directory = Path(shutil.copytree(studies.whole[kind], Path(name) / kind))
         damage, concerned = damaged(directory, seed, studies, kind)
         title = f"seed {seed}, {kind}, {damage} {' and '.join(map(str, concerned))}"
-        references = studies.endings[kind]
-        endings = commands(directory, everything=seed % EVERY == 0)
+        everything = seed % EVERY == 0
+        references = studies.ending(kind, everything)
+        endings = commands(directory, everything=everything)
         for name, end in endings.items():
             yield title, name, end, wrong(end, references[name], concerned, studies.titles[kind])
         if endings["check"].text == references["check"].text and differences(
@@ -276,8 +281,8 @@ def main(first, last):
     tally = Tally("damaged stores")
     with tempfile.TemporaryDirectory() as name:
         studies = Studies(Path(name))
-        for kind, endings in studies.endings.items():
-            for command_name, end in endings.items():
+        for kind in studies.whole:
+            for command_name, end in studies.ending(kind, kind == "run").items():
                 if end.defect or end.is_line:
                     print(f"whole study, {kind}: {command_name}: {end}", flush=True)
         limit_memory()

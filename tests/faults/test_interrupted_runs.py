@@ -89,7 +89,7 @@ def test_an_audit_whose_results_cannot_be_cached_says_the_same(tmp_path):
     replayed_study(tmp_path, SMALL)
     expected = command("audit", tmp_path)
     assert expected.code == 0
-    for number in (1, 2, 3, 4, 9, 30):
+    for number in (1, 2, 9):
 
         def fail(name, path):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

@@ -1,0 +1,577 @@
+"""Charts show the values of their tables, claim what is claimed, and say what they leave out."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+from tests.builders.drawings import rows_of, texts
+from tests.builders.populations import population
+from tests.builders.results import result_of
+from tfaudit.audits.attributes.attributes import attributes
+from tfaudit.audits.chance.chart import BINS
+from tfaudit.audits.classes.chart import class_impact_chart, ranked_classes
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.classes.selection_chart import (
+    CLASS,
+    RANGE,
+    class_choice_chart,
+    range_choice_chart,
+)
+from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audits.distortion.slopes import slope_frame, slope_intervals
+from tfaudit.audits.exemplars.chart import difficulty_bars
+from tfaudit.audits.factors.regression import factors
+from tfaudit.audits.groups.chart import individuals_chart
+from tfaudit.audits.groups.groups import groups, individual_fits
+from tfaudit.audits.groups.order import largest_losses_first
+from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
+from tfaudit.audits.model_pair.model_pair import compare
+from tfaudit.audits.operating_points.chart import operating_points_chart
+from tfaudit.audits.operating_points.operating_points import operating_points
+from tfaudit.audits.prediction_counts.chart import OTHERS, class_recall_chart, votes_chart
+from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.class_chart import class_corruption_chart
+from tfaudit.audits.robustness.robustness import robustness
+from tfaudit.audits.trends.chart import tilt_chart
+from tfaudit.audits.trends.trends import trends
+from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import BLUE, GAIN, GREEN, GREY, LOSS, PLUM, WORSE
+from tfaudit.predictions import Predictions
+from tfaudit.stats import tilt
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+IMPACT = class_impact(BEFORE, AFTER)
+NEAR = np.where(BEFORE.labels == 3, "far", "near")
+WRITERS = np.random.default_rng(5).integers(0, 100, 200)
+SERIES = pd.Series(np.where(WRITERS < 30, "employee", "student"), name="series")
+VALUES = pd.Series(np.random.default_rng(6).random(200), name="absolute tilt")
+
+
+def drawn(chart, colour, of="fill"):
+    """Count what a chart draws in a colour, entries of the legend included."""
+    return inline_svg(chart, "").count(f'{of}="{colour}"')
+
+
+def a_thousand_classes():
+    rng = np.random.default_rng(0)
+    labels = np.arange(4000) % 1000
+    names = [f"species {i}" for i in range(1000)]
+    return [
+        Predictions.from_top1(
+            labels, np.where(rng.random((3, 4000)) < p, labels, 0), class_names=names
+        )
+        for p in (0.9, 0.8)
+    ]
+
+
+# Classes
+
+
+def test_a_loss_of_a_class_has_the_full_colour_only_where_it_is_claimed():
+    frame = IMPACT.frame()
+    assert drawn(class_impact_chart(frame), LOSS) == (frame["verdict"] == "lost recall").sum() + 1
+    assert drawn(class_impact(BEFORE, BEFORE).chart(), LOSS) == 0
+    relative = class_impact_chart(frame, "relative")
+    worse = (frame["relative_verdict"] == "worse than average").sum()
+    assert (drawn(relative, WORSE), drawn(relative, LOSS)) == (worse + 1, 0)
+
+
+def test_collapsed_classes_are_marked_beside_their_interval():
+    marked = dataclasses.replace(IMPACT, collapsed=np.arange(5) == 2)
+    assert texts(marked.chart()).count("← collapsed") == 1
+    assert "← collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
+    assert drawn(marked.chart(), LOSS) == drawn(IMPACT.chart(), LOSS) + 2
+    svg = inline_svg(marked.chart(), "")
+    (place,) = re.findall(r'translate\(([\d.]+),[\d.]+\)"[^>]*>← collapsed', svg)
+    intervals = re.findall(r'translate\(([\d.]+),[\d.]+\)" x2="([\d.]+)"[^>]*width="1.4"', svg)
+    ranks = IMPACT.frame()["change_pp"].rank().astype(int) - 1
+    start, width = map(float, intervals[ranks[2]])
+    assert float(place) > start + width  # or the interval strikes the words through
+
+
+def test_classes_stand_in_order_and_of_a_thousand_both_ends():
+    impact = class_impact(*a_thousand_classes())
+    shown = [text for text in texts(impact.chart()) if text and text.startswith("species")]
+    frame = impact.frame().sort_values("change_pp", kind="stable")["class"]
+    assert shown == [*frame.head(12), *frame.tail(12)]
+
+
+def test_classes_of_one_name_stay_apart_and_those_without_examples_are_left_out():
+    frame = IMPACT.frame().assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
+    assert {"crane (0)", "crane (1)", "dog"} <= set(texts(class_impact_chart(frame)))
+    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
+    shown = texts(dataclasses.replace(impact, class_names=tuple("abcde")).chart())
+    assert "b" in shown
+    assert "c" not in shown
+
+
+def test_a_click_chooses_a_class_and_dragging_a_range():
+    ranked = ranked_classes(IMPACT.frame())
+    (click,) = class_choice_chart(ranked, 3).to_dict()["params"]
+    assert (click["name"], click["select"]["fields"]) == (CLASS, ["position"])
+    (drag,) = range_choice_chart(ranked, "name", (1, 3)).to_dict()["params"]
+    assert (drag["name"], drag["select"]["encodings"]) == (RANGE, ["x"])
+    assert drag["value"] == {"x": [1, 3]}
+    assert "value" not in range_choice_chart(ranked, "name").to_dict()["params"][0]
+
+
+def test_classes_rank_by_any_column_and_keep_their_positions():
+    ranked = ranked_classes(IMPACT.frame(), "change_p", ascending=False)
+    p = IMPACT.changes.absolute.p()
+    assert list(ranked["change_p"]) == sorted(p, reverse=True) == list(p[ranked["position"]])
+    assert list(ranked["rank"]) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("question", ["change", "relative"])
+def test_kinds_are_the_verdicts_of_one_question(question):
+    frame = IMPACT.frame("none")
+    kinds = ranked_classes(frame, question=question).set_index("position")["kind"]
+    verdicts = frame["verdict" if question == "change" else "relative_verdict"]
+    for position, verdict in verdicts.items():
+        side = "lower" if frame.loc[position, f"{question}_pp"] < 0 else "higher"
+        assert kinds[position] == (f"{verdict}, {side}" if verdict == "cannot tell" else verdict)
+
+
+# One class
+
+
+def test_recalls_and_votes_are_those_of_the_members():
+    tally = result_of("tally")
+    recalls = pd.DataFrame(
+        {"title": "dense", "member": tally.members, "recall": tally.recall[:, 3]}
+    )
+    shown = rows_of(class_recall_chart(recalls))
+    assert sorted(shown["percent"]) == pytest.approx(sorted(100 * tally.recall[:, 3]))
+    assert drawn(class_recall_chart(recalls.assign(recall=np.nan)), PLUM) == 0
+    votes = tally.image(3).assign(title="dense").rename(columns={"class": "name"})
+    assert rows_of(votes_chart(votes, "3"))["percent"].sum() == pytest.approx(100)
+
+
+def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
+    shares = [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]
+    chart = votes_chart(
+        pd.DataFrame({"title": "dense", "name": list("abcdefg"), "share": shares}), "z"
+    )
+    scale = chart.to_dict()["encoding"]["color"]["scale"]
+    assert (scale["domain"][0], scale["range"][0]) == ("z", GAIN)
+    assert (scale["domain"][-1], scale["range"][-1]) == (OTHERS, GREY)
+    shown = rows_of(chart)
+    assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
+
+
+def test_difficulty_has_three_bars_per_population_and_k():
+    difficulty = result_of("exemplars").difficulty
+    shown = rows_of(difficulty_bars(difficulty)).set_index(["panel", "group"])["accuracy"]
+    for row in difficulty.to_dict("records"):
+        bar = shown[f"{row['population']}, top-{row['k']}", row["group"]]
+        assert bar == pytest.approx(100 * row["accuracy"])
+    assert [drawn(difficulty_bars(difficulty), colour) for colour in (PLUM, GREY)] == [5, 5]
+
+
+# Pairs of models
+
+
+def test_bars_of_a_pair_show_its_lost_and_won_shares_and_points_the_change():
+    found = result_of("pairs")
+    shown = rows_of(found.chart()).set_index("class")
+    lost = shown.loc[shown["kind"] == "newly wrong", "share_pp"]
+    np.testing.assert_allclose(lost[list("01234")], -100 * found.lost / found.examples)
+    changes = shown.loc[shown["kind"].isna(), "change_pp"]
+    np.testing.assert_allclose(changes[list("01234")], 100 * found.difference)
+    unclear = found.frame()["verdict"].eq("cannot tell").to_numpy() & ~found.collapsed
+    collapsed = np.arange(5) == np.flatnonzero(unclear)[0]
+    marked = rows_of(dataclasses.replace(found, collapsed=collapsed).chart())
+    for rows, claimed in ((marked, True), (shown.reset_index(), False)):
+        assert (rows.loc[rows["class"] == str(collapsed.argmax()), "claimed"] == claimed).all()
+
+
+def test_a_cell_counts_the_images_between_two_predictions():
+    flips = result_of("pairs").flips_frame()
+    cells = rows_of(flips_chart(flips)).set_index(["before", "after"])["images"]
+    assert cells.to_dict() == flips.groupby(["before", "after"]).size().to_dict()
+    sides = (
+        population(seed, members=1, examples=3000, classes=300, hurt=hurt)
+        for seed, hurt in ((1, ()), (2, (1,)))
+    )
+    pair = compare(*sides)
+    chart = flips_chart(pair.flips_frame())
+    shown = rows_of(chart)
+    assert shown["before"].nunique() <= MOST
+    left = len(pair.flips_frame()) - shown["images"].sum()
+    assert chart.to_dict()["title"] == f"{left:,} images in other pairs"
+    _, ends = pair.chart().to_dict()["vconcat"]
+    assert ends["title"] == "the 12 lowest and the 12 highest of 300 classes"
+
+
+# Groups and trends
+
+
+def test_groups_stand_by_their_loss_and_have_its_colour_only_beyond_chance():
+    found = groups(BEFORE, AFTER, pd.Series(NEAR, name="distance"))
+    assert [text for text in texts(found.chart()) if text in ("far", "near")] == ["far", "near"]
+    lost = (found.frame()["verdict"] == "lost accuracy").sum()
+    assert drawn(found.chart(), LOSS, "stroke") == lost == 1
+    assert drawn(found.chart(), GAIN, "stroke") == 0
+
+
+def test_of_many_groups_the_ends_are_named_that_are_more_than_chance():
+    many = np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)])
+    found = groups(BEFORE, AFTER, pd.Series(many, name="kind"))
+    examples = largest_losses_first(found.table)["examples"]
+    assert list(examples < 10) == [False] * 16 + [True] * 20
+    found = groups(BEFORE, AFTER, WRITERS)
+    shown = set(texts(found.chart()))
+    ordered = found.frame().sort_values("change_pp", kind="stable")["group"]
+    assert any(f"10 smallest losses of {len(ordered)}" in (text or "") for text in shown)
+    assert set(ordered.head(10)) | set(ordered.tail(10)) <= shown
+
+
+def test_individuals_are_points_of_which_a_sample_is_drawn_that_the_title_tells():
+    found = groups(BEFORE, AFTER, SERIES, individuals=WRITERS)
+    employees = (found.individuals_frame()["group"] == "employee").sum()
+    assert len(re.findall('<path [^>]*fill="#4a7fc1"', inline_svg(found.chart(), ""))) == (
+        employees + 1
+    )  # and the legend
+    shares = np.random.default_rng(0).random((2, 5000))
+    people = pd.DataFrame(
+        {
+            "group": "a",
+            "individual": [f"w{i}" for i in range(5000)],
+            "examples": 1,
+            "accuracy_before": shares[0],
+            "accuracy_after": shares[1],
+            "change_pp": 100 * (shares[1] - shares[0]),
+        }
+    )
+    chart = individuals_chart(people, individual_fits(people), "series")
+    assert chart.title.startswith("4,500 of 5,000 individuals by series")
+    shown = rows_of(chart)["individual"].dropna()
+    assert len(shown) == shown.nunique() == 4500
+
+
+def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
+    found = trends(BEFORE, AFTER, VALUES)
+    shown = rows_of(found.chart()).query("part == 'line'")
+    bins = found.bins_frame()["value"]
+    for row in found.frame().query("measure != 'change'").to_dict("records"):
+        ends = shown[shown["measure"] == row["measure"]]
+        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
+        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
+        np.testing.assert_allclose(ends["accuracy"], heights)
+
+
+def test_changes_and_histograms_of_a_property():
+    """[P] figures 2 and 11: every unit has a point and is counted once."""
+    found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
+    shown = rows_of(found.change_chart())
+    assert shown["unit"].notna().sum() == len(found.units_frame()) == len(np.unique(WRITERS))
+    assert shown["unit"].isna().sum() == 40 * len(set(SERIES))  # of the curves
+    assert rows_of(found.histogram())["units"].sum() == len(found.units_frame())
+    flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
+    assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
+
+
+def test_the_line_of_a_tilt_passes_through_the_middle_of_the_pixels_that_are_on():
+    levels = (load_digits().images[7] / 16 * 255).astype(np.uint8)
+    (slope,) = tilt([levels])
+    chart = tilt_chart(levels, slope).to_dict()
+    (line,) = (table for table in chart["datasets"].values() if len(table) == 2)
+    (row_1, column_1), (row_2, column_2) = ((end["row"], end["column"]) for end in line)
+    assert (column_2 - column_1) / (row_2 - row_1) == pytest.approx(slope)
+    rows, columns = np.nonzero(levels > 127.5)
+    middle = column_1 + slope * (rows.mean() + 0.5 - row_1)
+    assert middle == pytest.approx(columns.mean() + 0.5)
+    # Else the second image is black, as is the first.
+    assert chart["resolve"] == {"scale": {"color": "independent"}}
+
+
+def test_ratios_of_attributes_stand_the_highest_first_and_of_many_forty():
+    rng = np.random.default_rng(0)
+    harmed = np.isin(np.arange(200), result_of("exemplars").index)
+    table = pd.DataFrame({f"a{i}": rng.random(200) < 0.5 for i in range(60)})
+    chart = attributes(
+        population(0),
+        population(1, hurt=[3]),
+        table.assign(blond=rng.random(200) < 0.2 + 0.7 * harmed),
+    ).chart()
+    shown = [text for text in texts(chart) if text and "×" in text]
+    ratios = [float(re.search(r"([\d.]+) ×", text)[1]) for text in shown]
+    assert ratios == sorted(ratios, reverse=True)
+    assert len(ratios) == 40
+    assert shown[0].startswith("blond, ")
+
+
+# Corruptions
+
+
+NAMES = ("fog", "gaussian_noise", "jpeg_compression")
+
+
+def corrupted(strength):
+    conditions = [(name, severity) for name in NAMES for severity in (1, 3)]
+    before = {(n, s): population(s, noise=1 + 0.1 * s) for n, s in conditions}
+    after = {
+        (n, s): population(
+            50 + s, noise=1 + 0.1 * s + strength * NAMES.index(n), hurt=[3] * (strength > 0.4)
+        )
+        for n, s in conditions
+    }
+    return robustness(before, after, clean=(population(7), population(8)))
+
+
+@pytest.fixture(scope="module")
+def levels():
+    return {"magnitude 50 %": corrupted(0.1), "magnitude 90 %": corrupted(0.5)}
+
+
+def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last(levels):
+    chart = relative_change_chart({title: level.changes() for title, level in levels.items()})
+    words = [name.replace("_", " ") for name in NAMES]
+    shown = [text for text in texts(chart) if text in (*words, "all corruptions")]
+    deepest = pd.concat([level.frame().query("k == 1") for level in levels.values()])
+    order = deepest.groupby("corruption")["relative_change"].min().sort_values().index
+    assert shown == [*(name.replace("_", " ") for name in order), "all corruptions"]
+    rows = rows_of(chart)
+    row = rows[(rows["corruption"] == "fog") & (rows["level"] == "magnitude 90 %")].iloc[0]
+    frame = levels["magnitude 90 %"].frame()
+    assert row["relative_change"] == pytest.approx(100 * frame["relative_change"].iloc[0])
+
+
+def test_a_severity_has_its_own_changes_and_no_mean(levels):
+    level = levels["magnitude 90 %"]
+    shown = rows_of(relative_change_chart({"a": level.changes(3)}, k=5)).set_index("corruption")
+    found = level.severity_frame().query("k == 5 and severity == 3").set_index("corruption")
+    assert set(shown.index) == set(NAMES)
+    for name in ("relative_change", "relative_low", "relative_high"):
+        np.testing.assert_allclose(shown[name], 100 * found.loc[shown.index, name])
+
+
+def test_curves_begin_with_the_clean_images_and_the_baseline_is_dashed(levels):
+    curves = {title: level.curves() for title, level in levels.items()}
+    chart = severity_chart(curves, baseline="dense")
+    rows = rows_of(chart).query("corruption == 'fog'")
+    dense = rows[rows["level"] == "dense"].set_index("severity")["accuracy"]
+    assert dense[0] == pytest.approx(100 * population(7).accuracy().mean())
+    assert dense[3] == pytest.approx(100 * population(3, noise=1.3).accuracy().mean())
+    variants, baseline = chart.to_dict()["vconcat"][1]["concat"][0]["layer"][:2]
+    assert baseline["transform"][0]["filter"] == {"field": "level", "equal": "dense"}
+    assert variants["transform"][0]["filter"] == {"not": baseline["transform"][0]["filter"]}
+    assert baseline["mark"]["strokeDash"]
+    assert set(rows_of(severity_chart(curves, corruptions=["fog"]))["corruption"]) == {"fog"}
+
+
+def test_cells_are_marked_where_they_are_significant(levels):
+    level = levels["magnitude 90 %"]
+    cells = level.class_frame()
+    claimed = cells["verdict"].isin(["lost recall", "gained recall"]).sum()
+    assert drawn(level.class_chart(), "#26282e") == claimed > 0
+    claimed = cells["relative_verdict"].isin(["worse than average", "better than average"]).sum()
+    assert drawn(class_corruption_chart(cells, question="relative"), "#26282e") == claimed
+
+
+def test_the_classes_of_the_largest_change_are_shown_and_equal_names_stay_apart(levels):
+    cells = levels["magnitude 90 %"].class_frame()
+    worst = cells["change_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
+    chart = class_corruption_chart(cells, most=2)
+    assert set(rows_of(chart)["class"]) == set(worst)
+    assert "the 2 classes with the largest change, of 5" in texts(chart)
+    cells["class"] = cells["class"].replace({"1": "crane", "4": "crane"})
+    rows = rows_of(class_corruption_chart(cells))
+    assert set(rows["class"]) == {"0", "crane (1)", "2", "3", "crane (4)"}
+    assert len(rows) == len(cells)
+
+
+# Distortion
+
+
+def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slope():
+    found = distortion(BEFORE, AFTER)
+    chart = found.chart()
+    assert drawn(chart, BLUE) == 30
+    lines = [rows for rows in chart.to_dict()["datasets"].values() if len(rows) == 2]
+    slopes = {round((end["y"] - start["y"]) / (end["x"] - start["x"]), 9) for start, end in lines}
+    assert slopes == {1.0, round(found.pooled_slope, 9)}
+    said = f"slope {found.pooled_slope:.2f}, r² {found.pooled_r2:.2f}"
+    assert said in inline_svg(chart, "")
+
+
+def test_thousands_of_points_are_sampled_and_that_is_said():
+    labels = np.arange(6000) % 600
+    right = np.random.default_rng(0).random((2, 9, 6000)) < 0.8
+    chart = distortion(
+        *(Predictions.from_top1(labels, np.where(side, labels, 0)) for side in right)
+    ).chart()
+    assert rows_of(chart)["class"].notna().sum() == 4500
+    assert "4,500 of 5,400 points drawn" in inline_svg(chart, "")
+
+
+def test_marks_of_slopes_are_written_and_coloured():
+    by = ("method", "level")
+    slopes = slope_frame(
+        {
+            ("magnitude", 2): distortion(BEFORE, AFTER),
+            ("random", 4): distortion(BEFORE, population(5)),
+            ("quantization", "int8"): distortion(BEFORE, population(6)),
+        },
+        by=by,
+    )
+    intervals = slope_intervals(slopes).assign(mark=["<", ">", "?"])
+    names = {
+        f"{method} {level} {mark}"
+        for method, level, mark in intervals[[*by, "mark"]].itertuples(index=False)
+    }
+    for chart in (interval_chart(intervals), slope_chart(slopes, intervals)):
+        assert names <= set(texts(chart))
+        rows = rows_of(chart)
+        assert all(len(set(map(type, rows[name].dropna()))) <= 1 for name in rows)
+    assert drawn(interval_chart(intervals), "#9c5394") == 1 + 1  # and the legend
+    assert "slope, 95 % confidence" in inline_svg(interval_chart(intervals), "")
+
+
+def test_accuracy_ends_at_all_and_lines_go_on_over_levels_without_a_slope():
+    names = [f"quantized to {i} bits" for i in range(12)]
+    levels = pd.DataFrame(
+        {
+            "level": ["dense", *names],
+            "members": 2,
+            "accuracy": np.linspace(0.95, 0.1, 13),
+            "accuracy_se": 0.01,
+            "alpha": [np.nan, 1, np.nan, *np.linspace(1, 9, 10)],
+            "alpha_se": 0.1,
+        }
+    )
+    chart = tradeoff_chart(levels)
+    shown = set(texts(chart))
+    assert {"dense", *names, "0", "100"} <= shown
+    assert not {"120", "150", "200", "−50"} & shown
+    line = r'<path d="([^"]*)" stroke="#d07c00" stroke-width="2"'
+    (path,) = re.findall(line, inline_svg(chart, ""))
+    assert (path.count("M"), path.count("L")) == (1, 10)
+
+
+# Chance and factors
+
+
+def test_bars_of_chance_hold_every_permutation_and_the_line_stands_at_what_was_found():
+    found = result_of("chance")
+    chart = found.chart().to_dict()
+    for panel, row in zip(chart["vconcat"], found.frame().to_dict("records"), strict=True):
+        bars, line = (chart["datasets"][layer["data"]["name"]] for layer in panel["layer"])
+        assert sum(bar["share"] for bar in bars) == pytest.approx(1)
+        assert line == [{"observed": row["observed"]}]
+        said = f"{row['count']}: {row['observed']} observed, {row['expected']:.3g} by chance, p "
+        assert panel["title"].startswith(said)
+    wide = dataclasses.replace(
+        found.pies, counts=np.arange(5000), observed=2500, mean=1027.4, permutations=5000, p=0.0001
+    )
+    chart = dataclasses.replace(found, pies=wide).chart().to_dict()
+    bars = chart["datasets"][chart["vconcat"][0]["layer"][0]["data"]["name"]]
+    assert len(bars) <= BINS + 1
+    assert {bar["high"] - bar["low"] for bar in bars} == {125}
+    title = "PIEs: 2,500 observed, 1,027 by chance, p < 0.001"
+    assert chart["vconcat"][0]["title"] == title
+
+
+@pytest.mark.parametrize(("n", "mark"), [(300, "circle"), (5000, "rect")])
+def test_estimates_have_the_unit_of_their_axis_and_residuals_count_every_row(n, mark):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((n, 2)), columns=["sparsity", "class_entropy"])
+    table["imbalance"] = rng.normal(0, 0.03, n)
+    noise = rng.normal(0, 0.03, n)
+    found = factors(table.assign(accuracy=0.7 - 0.2 * table["sparsity"] + noise))
+    rows = rows_of(found.chart()).set_index("term")
+    estimates = found.frame().set_index("term")["estimate"]
+    steps = {"imbalance": 1, "class_entropy": 100, "sparsity": 100}  # per point, per bit, per unit
+    for term, step in steps.items():
+        assert rows.loc[term, "estimate"] == pytest.approx(step * estimates[term])
+    chart = found.diagnostics_chart().to_dict()
+    cloud, histogram, spread = chart["vconcat"]
+    by_target, counts = (
+        pd.DataFrame(chart["datasets"][panel["data"]["name"]]) for panel in (spread, histogram)
+    )
+    assert by_target["rows"].sum() == counts["count"].sum() == n
+    assert (by_target["low"] <= by_target["median"]).all()
+    assert cloud["layer"][0]["mark"]["type"] == mark
+
+
+# Trade-offs
+
+
+TABLE = pd.DataFrame(
+    {
+        "variant": ["a", "b", "c", "d"],
+        "technique": "l1",
+        "sparsity": [0.3, 0.5, 0.7, 0.9],
+        "unfairness": [0.02, 0.01, 0.05, 0.2],
+        "accuracy": [0.99, 0.99, 0.985, 0.8],
+    }
+)
+
+
+def test_marks_of_trade_offs_follow_the_frame_and_the_gate():
+    found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
+    chart = found.chart()
+    # Two panels and the legend; points of the Pareto set bear their names.
+    assert [drawn(chart, colour) for colour in (GREEN, BLUE, GREY)] == [5, 5, 6]
+    shown = set(texts(chart))
+    assert {"b", "c", "sparsity, %", "unfairness, points", "accuracy, %"} <= shown
+    assert not {"a", "d"} & shown
+    assert ["'rule'" in str(panel) for panel in chart.to_dict()["vconcat"]] == [False, True]
+    outcomes = {"b": "fail", "c": "cannot judge", "d": "fail"}
+    points = rows_of(operating_points(TABLE, floor=None, outcomes=outcomes).chart())
+    assert points.dropna(subset=["variant"]).groupby("variant")["status"].first().tolist() == [
+        *("Pareto set", "fails the gate", "cannot be judged", "fails the gate")
+    ]
+
+
+def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
+    crowd = pd.DataFrame(
+        {
+            "variant": [f"a name of many letters, {i}" for i in range(5)] + ["far", "away"],
+            "sparsity": [0.5, 0.501, 0.502, 0.503, 0.504, 0.3, 0.9],
+            "unfairness": [0.050, 0.051, 0.052, 0.053, 0.054, 0.01, 0.3],
+        }
+    )
+    found = operating_points(crowd, floor=None, weights={"sparsity": 1, "unfairness": 0.9})
+    for choice in (crowd["variant"][2], "far"):
+        frame = found.frame().assign(chosen=crowd["variant"] == choice)
+        named = set(texts(operating_points_chart(frame, found.objectives, None)))
+        shown = {choice if choice.startswith("a name") else crowd["variant"][0], "far", "away"}
+        assert named & set(crowd["variant"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("objectives", "panels"),
+    [
+        ({"sparsity": "max"}, 1),
+        ({"sparsity": "max", "unfairness": "min"}, 2),
+        ({"sparsity": "max", "unfairness": "min", "accuracy": "max"}, 2),
+        ({"accuracy": "max"}, 1),
+    ],
+)
+def test_one_panel_per_further_objective(objectives, panels):
+    chart = operating_points(TABLE, objectives=objectives).chart()
+    assert len(chart.to_dict()["vconcat"]) == panels
+
+
+def test_thousands_of_points_are_thinned_but_the_choice_stays():
+    x, y = np.random.default_rng(0).random((2, 20_000))
+    many = pd.DataFrame({"variant": [f"v{i}" for i in range(20_000)], "x": x, "y": y})
+    found = operating_points(many, objectives={"x": "max", "y": "max"}, weights={"x": 1, "y": 1})
+    shown = texts(found.chart())
+    optimal = int(found.frame()["pareto"].sum())
+    others = -(-(20_000 - optimal) // 10)
+    assert f"{others + optimal:,} of 20,000 points are drawn" in shown
+    assert found.summary()["choice"] in shown
+
+
+def test_sizes_are_written_in_the_unit_of_the_axis():
+    """Not as 1.5k kB."""
+    sizes = TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]})
+    chart = operating_points(sizes, objectives={"gzipped kB": "min"}).chart()
+    assert {"1,000", "3,000"} <= set(texts(chart))
