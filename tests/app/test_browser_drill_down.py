@@ -132,33 +132,6 @@ def test_the_panel_leads_through_the_images_to_look_at_first(viewer, visit):
     expect(panel).to_contain_text("98 of 100")
 
 
-def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
-    page = visit(viewer.url)
-    main, clicks = page.get_by_test_id("stMain"), []
-
-    def click(target, name):
-        target.click()
-        page.wait_for_url(f"**/{name}?*")
-        settled(page)
-        clicks.append(name)
-
-    for answer in (
-        "smallest that passes|passes, a|passes with|No variant",  # which variant should I ship
-        r"recall of .+ falls",  # which class pays most
-        "more than chance explains|to tell that from chance",  # is it the noise of training
-    ):
-        expect(main.get_by_text(re.compile(answer)).first).to_be_visible()
-    click(page.locator("tr[data-variant='magnitude-0.9'] a"), "classes")
-    assert page.locator(".st-key-cards img").count()  # show me the images
-    click(page.locator(".st-key-cards button").first, "classes")
-    click(
-        page.get_by_role("dialog").get_by_role("button", name="The same image under corruption"),
-        "corruptions",
-    )
-    expect(main.locator(".strip img").first).to_be_visible()  # what happens to them in fog
-    assert len(clicks) <= 4
-
-
 CHARTS = and_nightly(
     [
         ("", "chart-accuracy", -1, "classes"),

@@ -254,7 +254,7 @@ def test_the_menu_has_the_pages_that_a_study_allows(store, tmp_path):
     assert shown(make_study(tmp_path / "alone", missing=missing).directory) == set(PAGES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_a_study_of_texts_speaks_of_examples(open_page, texts, name):
     app = open_page(texts, name)
     boxes = [*app.selectbox, *app.multiselect]
