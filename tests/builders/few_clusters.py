@@ -7,16 +7,26 @@ from tfaudit.audits.gate.measurements import measure
 IMAGES = 150
 
 
-def cluster_errors(clusters: int, members: int, seed: int) -> dict[str, bool]:
+UNEQUAL = {"unequal": (0.7, 0.05), "very unequal": (1.0, 0.1)}
+"""Standard deviation of the logarithm of the clusters' sizes, and how alike their images are lost."""
+
+SIZES = UNEQUAL | {"equal, few lose much": (0.0, 0.4)}
+"""The same with a design in which the clusters that lose may all be missing: then no variance shows their loss."""
+
+
+def cluster_errors(
+    clusters: int, members: int, seed: int, sizes: str = "unequal"
+) -> dict[str, bool]:
     """Return whether a limit on accuracy errs, whether it would without the rule on few clusters, and the coverage."""
+    spread, alike = SIZES[sizes]
     truth = Truth(
         paired=True,
         lost_alike=dict.fromkeys(CLASSES, 0.05),
         image_shift=0.05,
         member_shift=0.1 * (members > 1),
         cluster_images=10 * IMAGES // clusters,
-        alike=0.05,
-        cluster_spread=0.7,
+        alike=alike,
+        cluster_spread=spread,
     )
     true = -100 * float(expected_changes(truth, members).mean())
     measured = measure(*simulate(truth, seed, members=members, images=IMAGES))

@@ -166,7 +166,7 @@ class Comparison:
         examples = self.class_examples
         if self.clusters is None:
             return examples
-        units = np.floor(self.class_changes().absolute.df_images + 1)
+        units = np.floor(self.class_changes().absolute.units)
         return np.fmin(units, examples).astype(int)  # unknown for one model against several
 
     def changes(self, groups: np.ndarray, count: int) -> GroupChanges:

@@ -87,7 +87,10 @@ def precision_changes(
         change,
         value=value,
         error=change.error + 0 * value,
-        df_images=np.maximum(units - 1, 1),
+        df_images=np.maximum(
+            units - 1 if clusters is None else np.fmin(units - 1, change.df_images), 1
+        ),
+        clusters=None if clusters is None else units,
     )
     return PrecisionChanges(rate_before, rate_after, known.at_least(least))
 

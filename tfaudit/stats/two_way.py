@@ -5,7 +5,8 @@ class far too rarely: in 48 % instead of the claimed 95 % of simulated studies w
 variance is that of the images plus that of the members minus their overlap, and never below either of the two [C].
 
 Images that resemble each other, such as the frames of a film, are no independent sample: with `clusters`, sums over the
-images of a cluster take the place of images [Mi].
+images of a cluster take the place of images [Mi]. Their variance is CR2, with Bell and McCaffrey's degrees of freedom
+[IK]: residuals of large clusters are smaller than their errors, and a sum that few clusters dominate has few degrees.
 """
 
 import dataclasses
@@ -49,6 +50,8 @@ class Change:
         overlap: the part that both contain, which falls with either.
         df_images: degrees of freedom of `of_images`.
         df_members: degrees of freedom of `of_members`, Welch's for two populations.
+        clusters: number of clusters of the images; None for independent images. Clusters of unequal sizes count as the
+            number of equal ones whose mean varies as much [Ki].
     """
 
     value: np.ndarray
@@ -58,6 +61,12 @@ class Change:
     overlap: np.ndarray
     df_images: np.ndarray
     df_members: np.ndarray
+    clusters: np.ndarray | None = None
+
+    @property
+    def units(self) -> np.ndarray:
+        """`(G,)` number of independent images, or of their clusters."""
+        return self.df_images + 1 if self.clusters is None else self.clusters
 
     @classmethod
     def without_error(cls, value: np.ndarray) -> "Change":
@@ -151,7 +160,7 @@ class Change:
         ends = []
         for more, quantile in (
             (0.0, special.gammaincinv),
-            (1 / (self.df_images + 1), special.gammainccinv),
+            (1 / self.units, special.gammainccinv),
         ):
             rate, variance = self.value + more, self.error**2 + more**2
             shape, scale = ratio(rate**2, variance), ratio(variance, rate)
@@ -457,7 +466,8 @@ def sum_change(
     if not of_images.sum() >= least:
         of_images = np.full(count, least / count)
     overlap = sum((sample.residual * per_size).sum() for sample in samples)
-    return _summed(value, of_images, units.freedom, totals, overlap)
+    change = _summed(value, of_images, units.freedom, totals, overlap)
+    return dataclasses.replace(change, clusters=units.counts if units.clustered else None)
 
 
 def _summed(
@@ -740,39 +750,73 @@ class _Units:
     def __init__(self, groups: np.ndarray, sizes: np.ndarray, clusters: np.ndarray | None) -> None:
         self.groups = groups
         self.counts = sizes
+        self.freedom = np.maximum(sizes - 1, 1)
         self.most_freedom = np.inf
         self.clustered = clusters is not None
-        self._unit_of: np.ndarray | None = None  # unit of each image
-        self._clusters = groups  # cluster of each unit
-        if clusters is not None:
-            cells, self._unit_of = np.unique(
-                clusters.astype(np.int64) * len(sizes) + groups, return_inverse=True
-            )
-            self._clusters, self.groups = np.divmod(cells, len(sizes))
-            squares = np.square(np.bincount(self._unit_of).astype(float))
-            self.counts = ratio(sizes**2, np.bincount(self.groups, squares, len(sizes)))
-            self.counts = np.nan_to_num(self.counts)
-            whole = np.square(np.bincount(clusters).astype(float)).sum()
-            self.most_freedom = max(float(sizes.sum() ** 2 / whole) - 1, 1.0)
-        self.freedom = np.maximum(self.counts - 1, 1)
+        if clusters is None:
+            return
+        count = len(sizes)
+        cells, self._unit_of = np.unique(
+            clusters.astype(np.int64) * count + groups, return_inverse=True
+        )
+        self._clusters, self.groups = np.divmod(cells, count)
+        images = np.bincount(self._unit_of).astype(float)
+        leverage = images / sizes[self.groups]
+        self.counts = np.nan_to_num(
+            ratio(sizes**2, np.bincount(self.groups, np.square(images), count))
+        )
+        # The residual of a cluster is smaller than its error, as the cluster takes part in the mean of its group.
+        self._scale = np.sqrt(np.nan_to_num(ratio(1.0, 1 - leverage)))
+        self.freedom = _cluster_freedom(leverage, self.groups, count)
+        whole = np.bincount(clusters) / sizes.sum()
+        self.most_freedom = float(_cluster_freedom(whole, np.zeros(len(whole), int), 1)[0])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of `(N,)` values of images over each unit, `(M,)`."""
-        return values if self._unit_of is None else np.bincount(self._unit_of, values)
+        return np.bincount(self._unit_of, values) if self.clustered else values
 
     def variances(self, residuals: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Return the `(G,)` variances of the groups' sums over their sizes, from `(N,)` residuals; NaN for one unit."""
-        squares = np.bincount(self.groups, np.square(self.sums(residuals)), len(sizes))
-        return ratio(squares, self.counts - 1) * ratio(self.counts, sizes)
+        sums = residuals if not self.clustered else self.sums(residuals) * self._scale
+        squares = np.bincount(self.groups, np.square(sums), len(sizes))
+        variances = ratio(squares, sizes if self.clustered else sizes - 1)
+        return np.where(self.counts > 1, variances, np.nan)
 
     def shared(self, residuals: np.ndarray) -> np.ndarray:
         """Return the covariance of each group's sum with those of all other groups, `(G,)`; 0 for images."""
-        if self._unit_of is None:
+        if not self.clustered:
             return np.zeros(len(self.counts))
-        scale = np.sqrt(ratio(self.counts, self.counts - 1))
-        sums = self.sums(residuals) * np.nan_to_num(scale)[self.groups]
+        sums = self.sums(residuals) * self._scale
         totals = np.bincount(self._clusters, sums)[self._clusters]
         return np.bincount(self.groups, sums * (totals - sums), len(self.counts))
+
+
+def _cluster_freedom(leverage: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+    """Return Bell and McCaffrey's degrees of freedom of CR2 for the means of groups, `(G,)`, at least 1 [IK].
+
+    They are those of the chi-squared distribution with the mean and the variance that CR2 has if the images of a
+    cluster change alike. The clusters' residuals then have the covariance `D - h d' - d h' + h h' sum(d)`, where h are
+    their shares of the images, and d, the squares of h, are the diagonal of D.
+
+    Args:
+        leverage: `(M,)` share of the images of a group that each cluster holds.
+        groups: `(M,)` group of each cluster.
+        count: G.
+    """
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.bincount(groups, values, count)
+
+    scale = np.nan_to_num(ratio(1.0, 1 - leverage))
+    variance = np.square(leverage)
+    whole = total(variance)
+    # subtracted from D: of the elements of its square, the diagonal is replaced by that of the covariance
+    part = 2 * leverage * variance - np.square(leverage) * whole[groups]
+    own = scale * (variance - part)
+    first, second, third = (total(scale * leverage**power) for power in (2, 3, 4))
+    squares = 2 * first * third + 2 * second**2 - 4 * first * second * whole + (first * whole) ** 2
+    squares = squares + total(np.square(own) - np.square(scale * part))
+    return np.maximum(np.nan_to_num(ratio(total(own) ** 2, squares)), 1)
 
 
 def _least_variance(images: np.ndarray, sizes: np.ndarray, units: _Units) -> np.ndarray:
@@ -878,14 +922,20 @@ def _change(
 
     parts = weights * spread[0]
     of_images = over_images(parts) + between(spread[1])
-    squares = np.maximum(over_images(parts**2 / units.freedom), of_images**2 / units.most_freedom)
+    squares = over_images(parts**2 / units.freedom)
+    if relative:  # parts of clusters with images in several groups are not independent
+        squares = np.maximum(squares, of_images**2 / units.most_freedom)
     means = [
         sample.means - sample.overall[:, None] if relative else sample.means for sample in samples
     ]
     overlap = over_images(weights * np.sum([sample.residual for sample in samples], axis=0))
     overlap = overlap + between(np.sum([sample.shared for sample in samples], axis=0))
     change = _with_error(value, of_images, squares, means, overlap)
-    return dataclasses.replace(change, error=np.where(units.counts > 1, change.error, np.nan))
+    return dataclasses.replace(
+        change,
+        error=np.where(units.counts > 1, change.error, np.nan),
+        clusters=units.counts if units.clustered else None,
+    )
 
 
 def _with_error(

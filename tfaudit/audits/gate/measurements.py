@@ -313,7 +313,7 @@ class Measurements:
             gap *= min(1.0, equal / (rate.high - rate.value)) if limit > rate.value else 1.0
             variances = change.of_images, change.of_members, change.overlap
             parts = tuple(float(variance[0]) for variance in variances)
-            units = change.df_images[0] + 1
+            units = change.units[0]
             return self._needed(gap, parts, units, images, 1 - self.alpha, unit=1)
 
         def enough(count: int) -> bool:
@@ -630,7 +630,7 @@ def _population_losses(
         comparison.alpha,
         at_once,
         p=change.p(),
-        units=change.df_images + 1,
+        units=change.units,
         of_images=100**2 * change.of_images,
         of_members=100**2 * change.of_members,
         overlap=100**2 * change.overlap,
@@ -645,7 +645,7 @@ def _population_losses(
 
 def _few_clusters(comparison: Comparison, change: Change) -> np.ndarray:
     """Return whether the images of each group form too few clusters for a pass, `(G,)` booleans."""
-    return (comparison.clusters is not None) & (change.df_images + 1 < LEAST_CLUSTERS)
+    return (comparison.clusters is not None) & (change.units < LEAST_CLUSTERS)
 
 
 def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> float:
@@ -670,7 +670,7 @@ def _precision_losses(comparison: Comparison) -> Losses:
         comparison.alpha,
         max(1, int(np.isfinite(change.value).sum())),
         p=change.p(),
-        units=change.df_images + 1,
+        units=change.units,
         of_images=100**2 * change.of_images,
         of_members=100**2 * change.of_members,
         overlap=100**2 * change.overlap,

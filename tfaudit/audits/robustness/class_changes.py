@@ -111,8 +111,11 @@ class _ClassChanges:
 
 
 def _joined(parts: Iterable[Arrays]) -> Arrays:
-    """Join several results whose fields are arrays of classes."""
+    """Join several results whose fields are arrays of classes, or None in all of them."""
     known = list(parts)
     names = [field.name for field in dataclasses.fields(known[0])]
-    arrays = (np.concatenate([getattr(part, name) for part in known]) for name in names)
-    return type(known[0])(*arrays)
+    columns = {name: [getattr(part, name) for part in known] for name in names}
+    arrays = {
+        name: np.concatenate(parts) for name, parts in columns.items() if parts[0] is not None
+    }
+    return type(known[0])(**arrays)
