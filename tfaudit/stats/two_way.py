@@ -798,6 +798,11 @@ def _cluster_freedom(leverage: np.ndarray, groups: np.ndarray, count: int) -> np
     cluster change alike. The clusters' residuals then have the covariance `D - h d' - d h' + h h' sum(d)`, where h are
     their shares of the images, and d, the squares of h, are the diagonal of D.
 
+    Degrees of freedom for independent images are those of as many equal clusters: with them, intervals over 30 or 50
+    clusters of unequal sizes lie below the loss over 1.1 in 1.5 to 10.2 % of studies, with these in 1.2 to 6.5 %
+    (`python -m benchmarks.verdicts few_clusters --studies 400 --seed 40000`). Those of the jackknife over clusters are
+    wider by another 3 to 12 %.
+
     Args:
         leverage: `(M,)` share of the images of a group that each cluster holds.
         groups: `(M,)` group of each cluster.
