@@ -83,8 +83,9 @@ class Change:
 
         Two or three members hardly show how they differ on one group, but all groups together do. Members that differ
         alike in strength differ in accuracy by the slope of the normal distribution at that accuracy. This prior
-        variance counts as one more degree of freedom, however many groups there are: groups whose members differ more
-        than others then keep their error rate. With fewer than `LEAST_GROUPS` groups nothing changes.
+        variance counts as one more degree of freedom, however many groups there are: false claims about groups whose
+        members differ more than others stay below 5 %, but the intervals of these groups are too short
+        (`python -m benchmarks.verdicts members`). With fewer than `LEAST_GROUPS` groups nothing changes.
 
         Args:
             accuracy: `(G,)` mean accuracy of each group, a share.
