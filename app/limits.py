@@ -53,6 +53,7 @@ def _offered(study_audit: StudyAudit) -> list[str]:
         name
         for name in QUANTITIES
         if (name != "corruption_drop_pp" or study_audit.data.corrupted_keys)
+        and (name != "group_drop_pp" or study_audit.data.group_columns)
         and (name != "slice_drop_pp" or study_audit.data.has_features)
     ]
 

@@ -165,6 +165,7 @@ def drawn_limits(rng, store):
         "precision_drop_pp": rng.uniform(1, 30),
         "share_beyond": rng.uniform(0, 0.5),
         "corruption_drop_pp": rng.uniform(0, 20),
+        "group_drop_pp": rng.uniform(1, 60),
         "slice_drop_pp": rng.uniform(1, 60),
         "flips": rng.uniform(0, 0.3),
         "negative_flips": rng.uniform(0, 0.2),
@@ -176,6 +177,8 @@ def drawn_limits(rng, store):
     unknown = {"latency_ms"} if store.study.conditions else {"latency_ms", "corruption_drop_pp"}
     if store.table("features") is None:
         unknown.add("slice_drop_pp")
+    if not StudyAudit.read(store).data.group_columns:
+        unknown.add("group_drop_pp")
     if store.record("dense", 0).get("bytes") is None:
         unknown |= set(OF_FILE)
     kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]

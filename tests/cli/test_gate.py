@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -34,6 +35,10 @@ def place(tmp_path_factory):
     np.save(place / "same.npy", labels)
     np.save(place / "hurt.npy", np.where((labels == 3) & (np.arange(1000) < 300), 4, labels))
     np.save(place / "few.npy", labels[:50])
+    halves = np.where(np.arange(1000) < 300, "low", "high")
+    table = pd.DataFrame({"half": halves, "odd": labels % 2, "row": np.arange(1000)})
+    table.to_csv(place / "all_groups.csv", index=False)
+    table.drop(columns="row").to_csv(place / "groups.csv", index=False)
     raw = np.where(np.eye(10, dtype=bool)[np.load(place / "hurt.npy")], 90, -20).astype(np.int8)
     np.savez(place / "device.npz", scores=raw, scale=np.float32(0.1), zero_point=-20)
     np.save(place / "raw.npy", raw)
@@ -64,6 +69,25 @@ def run(place, tfaudit_in):
         ),
         ("device.npz", ("--max-overall-drop", 5), 0, "3.00 pp"),
         ("raw.npy", ("--max-overall-drop", 5, "--scale", 0.1, "--zero-point", -20), 0, "3.00 pp"),
+        ("hurt.npy", ("--max-group-drop", 5, "--groups", "groups.csv"), 1, "accuracy in half: low"),
+        (
+            "hurt.npy",
+            ("--max-group-drop", 9, "--groups", "groups.csv", "--group", "odd"),
+            0,
+            "pass",
+        ),
+        (
+            "hurt.npy",
+            ("--max-group-drop", 9, "--groups", "groups.csv", "--group", "half*odd"),
+            1,
+            "accuracy in half*odd: low, 1",
+        ),
+        (
+            "same.npy",
+            ("--max-group-drop", 9),
+            2,
+            "Groups are unknown: there is no table of groups.",
+        ),
         ("hurt.npy", ("--max-flips", "0.029"), 2, "CANNOT JUDGE  flips"),
         ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),
         ("hurt.npy", ("--gate", "gate.toml"), 0, "pass  flips"),  # as other commands call it
@@ -253,6 +277,12 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
         --examples: got ids.csv, expected no such option without --data
     --labels labels.npy --baseline dense.npy --compressed same.npy --max-flips 1 --variant int8
         --variant: got ['int8'], expected no such option without a study
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-group-drop 1 --groups all_groups.csv
+        all_groups.csv: got column 'row' of 1,000 groups, expected --group NAME
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-group-drop 1 --groups groups.csv --group age
+        --group: got 'age', expected columns among half, odd, or A*B
+    --labels labels.npy --baseline dense.npy --compressed same.npy --max-flips 1 --groups groups.csv
+        --groups: got groups.csv, expected no such option without --max-group-drop
     study --max-flips 1 --limit 100
         --limit: got 100, expected no such option without --data
     study --max-flips 1 --id file

@@ -167,6 +167,8 @@ class StudyAudit:
         }
         slices = AUDITS["slices"] if limits.slice_drop_pp is not None else None
         sliced = [key for key in measurable if slices and slices.applies(data, key)]
+        by_groups = limits.group_drop_pp is not None and data.group_columns
+        grouped = [key for key, name in measurable.items() if name and by_groups]
         missing = data.missing(corrupted=corrupted)
 
         def compute() -> StudyVerdict:
@@ -177,6 +179,9 @@ class StudyAudit:
                 found = self.result("slices", key)
                 sides = data.baseline, data.populations[key]
                 measured[key] = measured[key].with_slices(*sides, found)
+            for key in grouped:
+                sides = data.baseline, data.populations[key]
+                measured[key] = measured[key].with_groups(*sides, data.groups[data.group_columns])
             verdict = study_verdict(
                 measured,
                 self._descriptions(),
@@ -190,7 +195,8 @@ class StudyAudit:
         def inputs() -> object:
             of_measured = [name and self._inputs(name, key) for key, name in measurable.items()]
             of_measured += [self._inputs("slices", key) for key in sliced]
-            return [of_measured, limits.as_dict(), missing, data.examples_are]
+            of_groups = data.groups_fingerprint if grouped else None
+            return [of_measured, of_groups, limits.as_dict(), missing, data.examples_are]
 
         verdict = self._cached(
             f"verdict by {limits}, without {missing}",

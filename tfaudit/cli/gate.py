@@ -79,6 +79,24 @@ def gate(
         ),
     ] = None,
     limit_flags: LimitFlags,
+    groups: Annotated[
+        Path | None,
+        option(
+            "Table of the groups of the examples, such as their writers, for --max-group-drop; by default the study's.",
+            panel=LIMITS,
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        option(
+            "Column of groups to judge by, or A*B for two together; repeatable, by default all.",
+            panel=LIMITS,
+        ),
+    ] = None,
+    min_group: Annotated[
+        int,
+        option("Judge groups of fewer examples together, as one group.", panel=LIMITS),
+    ] = 0,
     allow_missing: Annotated[
         int,
         option(
@@ -122,11 +140,11 @@ def gate(
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
     how many images or members would decide; in JUnit XML that is an error.
     """
-    from tfaudit.cli.gate_sources import from_files, from_models, from_study
+    from tfaudit.cli.gate_sources import GroupTable, from_files, from_models, from_study
     from tfaudit.store.judging import BY_DEFAULT
     from tfaudit.store.store import open_store
 
-    require_least(0, allow_missing=allow_missing)
+    require_least(0, allow_missing=allow_missing, min_group=min_group)
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
     _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
@@ -136,11 +154,16 @@ def gate(
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha
+    if limits.group_drop_pp is None:
+        refuse("without --max-group-drop", groups=groups, group=group, min_group=min_group)
+    named = GroupTable(groups, group or (), predictions.id)
     if directory is not None:
         variant = variant or ([judging.chosen] if judging.chosen else None)
         slices = limits.slice_drop_pp is not None
         corrupted = limits.corruption_drop_pp is not None
-        candidates = from_study(directory, variant, split, corrupted=corrupted, slices=slices)
+        candidates = from_study(
+            directory, variant, split, corrupted=corrupted, groups=named, slices=slices
+        )
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options, or a study")
     elif labels is not None:
@@ -150,16 +173,24 @@ def gate(
             baseline,
             compressed,
             paired=predictions.paired,
+            groups=named,
             verbose=predictions.verbose,
         )
     else:
         images = dataclasses.replace(images, split=split)
         slices = limits.slice_drop_pp is not None
-        candidates = from_models(baseline, compressed, str(data), images, slices=slices)
+        candidates = from_models(
+            baseline, compressed, str(data), images, groups=named, slices=slices
+        )
     _check_sizes(limits, candidates.values())
     verdicts = {
         pair.name or name: pair.judged(
-            limits, allow_missing=allow_missing, alpha=alpha, looks=looks, look=look
+            limits,
+            allow_missing=allow_missing,
+            alpha=alpha,
+            looks=looks,
+            look=look,
+            min_group=min_group,
         )
         for name, pair in candidates.items()
     }

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from tfaudit.analysis.audits import study_slices
 from tfaudit.analysis.study_data import BASELINE, StudyData
+from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Corrupted
@@ -16,7 +20,8 @@ from tfaudit.audits.slices.slices import slices as slices_of
 from tfaudit.cli.options import ImageOptions
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.readers.prediction_files import PredictionFiles
+from tfaudit.readers.prediction_files import PredictionFiles, read_columns, read_groups
+from tfaudit.stats.group_codes import MISSING
 from tfaudit.store.store import Store, open_store
 
 
@@ -36,6 +41,7 @@ class GatedModel:
         missing: missing results of the baseline and the variant that the study should hold, in words.
         notes: facts that a reader of the verdict needs to know, one sentence each.
         corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
+        groups: named groups of the examples; None without any.
         slices: slices of these predictions; None if they were not searched.
         examples_are: word for the examples, such as "rows".
         name: name of the variant in a study, for readers; empty for files.
@@ -51,12 +57,13 @@ class GatedModel:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     corrupted: Corrupted | None = None
+    groups: pd.DataFrame | None = None
     slices: Slices | None = None
     examples_are: str = "images"
     name: str = ""
 
-    def judged(self, limits: Limits, *, allow_missing: int = 0, **looks: Any) -> Verdict:
-        """Return the verdict; `looks` are `alpha`, `looks` and `look`, as in `tfaudit.gate`."""
+    def judged(self, limits: Limits, *, allow_missing: int = 0, **settings: Any) -> Verdict:
+        """Return the verdict; `settings` are `alpha`, `looks`, `look` and `min_group`, as in `tfaudit.gate`."""
         verdict = gate(
             self.baseline,
             self.compressed,
@@ -65,8 +72,9 @@ class GatedModel:
             latency_ms=self._latency_ms(limits),
             paired=self.paired,
             corrupted=self.corrupted,
+            groups=self.groups,
             slices=self.slices,
-            **looks,
+            **settings,
         ).with_missing(self.missing, allow_missing)
         verdict = verdict.about(self.examples_are)
         return dataclasses.replace(verdict, notes=(*self.notes, *verdict.notes))
@@ -80,6 +88,50 @@ class GatedModel:
         return limited_latency(self.file, limits, self.signature)
 
 
+@dataclasses.dataclass(frozen=True)
+class GroupTable:
+    """Named groups by which a gate judges: a table, or the groups of a study, and which of their columns.
+
+    Attributes:
+        path: table with a column per kind of groups, joined by example id; None for those of the study.
+        names: columns to judge by, such as `sex`, or `sex*age` for both together; all by default.
+        id_name: column of example ids.
+    """
+
+    path: Path | None
+    names: Sequence[str] = ()
+    id_name: str | None = None
+
+    def columns(self, ids: np.ndarray | None, examples: int, reference: str) -> pd.DataFrame:
+        """Return the columns of the table; arguments are those of `read_columns`."""
+        assert self.path is not None
+        table = read_columns(self.path, ids, examples, reference, id_name=self.id_name)
+        return self.chosen(table, str(self.path))
+
+    def chosen(self, table: pd.DataFrame, where: str) -> pd.DataFrame:
+        """Return the columns by which the gate judges.
+
+        Raises:
+            InputError: no such column, or an unnamed one whose values are no groups.
+        """
+        if not self.names:
+            for name, count in table.nunique(dropna=False).items():
+                expected = "--group NAME for each column to judge by"
+                got = f"column {name!r} of {count:,} groups"
+                if count > MANY:
+                    raise InputError(where, got, expected)
+            return table
+        known = f"columns among {', '.join(map(str, table.columns))}, or A*B for two together"
+        chosen = {}
+        for name in self.names:
+            parts = name.split("*")
+            for part in parts:
+                require(part in table.columns, "group", part, known)
+            cells = table[parts].astype("string").fillna(MISSING)
+            chosen[name] = cells.agg(", ".join, axis=1) if len(parts) > 1 else table[name]
+        return pd.DataFrame(chosen)
+
+
 def from_study(
     directory: Path,
     variants: Sequence[str] | None,
@@ -87,12 +139,14 @@ def from_study(
     *,
     population: float = math.inf,
     corrupted: bool = False,
+    groups: GroupTable | None = None,
     slices: bool = False,
 ) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
 
     With `population`, members of this number and above are left out, and are not missed. With `corrupted`, predictions
-    of the test images under the study's corruptions come along, and missing ones are missed; `slices` are searched.
+    of the test images under the study's corruptions come along, and missing ones are missed; `groups` are those of the
+    examples, and `slices` are searched.
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
@@ -103,6 +157,13 @@ def from_study(
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
     missing = data.missing(corrupted=corrupted)
+    named = None
+    if groups is not None and groups.path is not None:
+        ids = store.examples(split, images=False, groups=False)["example"].to_numpy()
+        named = groups.columns(ids, len(ids), str(directory))
+    elif groups is not None and (groups.names or data.group_columns):
+        columns = data.groups if groups.names else data.groups[data.group_columns]
+        named = groups.chosen(columns.reset_index(drop=True), str(directory))
     return {
         key: GatedModel(
             data.baseline,
@@ -113,6 +174,7 @@ def from_study(
             missing=missing[key],
             notes=store.remarks(split),
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
+            groups=named,
             slices=study_slices(data, key) if slices and data.has_features else None,
             examples_are=data.examples_are,
             name=store.study.names[key],
@@ -155,14 +217,18 @@ def from_files(
     compressed: Sequence[str],
     *,
     paired: bool,
+    groups: GroupTable | None = None,
     verbose: bool,
 ) -> dict[str, GatedModel]:
     """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
     from tfaudit.cli.audit import read_files
 
     reference, populations = read_files(source, baseline, compressed, verbose=verbose)
+    named = None
+    if groups is not None and groups.path is not None:
+        named = groups.chosen(read_groups(groups.path, source), str(groups.path))
     return {
-        name: GatedModel(reference, population, paired=paired)
+        name: GatedModel(reference, population, paired=paired, groups=named)
         for name, population in populations.items()
     }
 
@@ -173,6 +239,7 @@ def from_models(
     data: str,
     options: ImageOptions,
     *,
+    groups: GroupTable | None = None,
     slices: bool = False,
 ) -> dict[str, GatedModel]:
     """Return single models, with their predictions on data; raises the errors of `predict_models`."""
@@ -184,6 +251,10 @@ def from_models(
     require_model_files(baseline=[Path(baseline[0])], compressed=paths)
     models = predict_models(Path(baseline[0]), paths, data, options, features=slices)
     size = models.sizes["baseline"]
+    named = None
+    if groups is not None and groups.path is not None:
+        ids = models.baseline.example_ids
+        named = groups.columns(ids, models.baseline.num_examples, data)
     return {
         name: GatedModel(
             models.baseline,
@@ -192,6 +263,7 @@ def from_models(
             file=path,
             signature=options.signature,
             notes=models.notes,
+            groups=named,
             slices=None
             if models.features is None
             else slices_of(models.baseline, predictions, models.features),

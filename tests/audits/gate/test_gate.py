@@ -26,6 +26,7 @@ from tfaudit.stats.two_way import group_changes
 EVERY = dataclasses.replace(
     LIMITS,
     corruption_drop_pp=2,
+    group_drop_pp=6,
     slice_drop_pp=8,
     size_bytes=1000,
     size_ratio=0.5,

@@ -160,6 +160,19 @@ class Checks:
         where = f"In {losses.names[row]} accuracy is {after:.1f} %; {baseline}."
         return dataclasses.replace(check, sentence=f"{check.sentence} {where} {alike}")
 
+    def group_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the worst named group: the largest among the groups of the gravest outcome."""
+        losses = self.measurements.groups
+        if losses is None:
+            reason = "Groups are unknown: there is no table of groups."
+            return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
+        row, outcome, alike = _gravest(losses, limit, "groups")
+        name = f"{losses.names[row]} ({plural(int(losses.examples[row]), 'image')})"
+        check = self._loss("group_drop_pp", f"accuracy in {name}", losses, row, limit, outcome)
+        return dataclasses.replace(
+            check, subject=losses.names[row], sentence=f"{check.sentence} {alike}"
+        )
+
     def slice_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst slice: the largest among the slices of the gravest outcome."""
         losses = self.measurements.slices

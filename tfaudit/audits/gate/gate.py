@@ -210,6 +210,8 @@ def gate(
     latency_ms: float = math.nan,
     paired: bool | None = None,
     corrupted: Corrupted | None = None,
+    groups: pd.DataFrame | None = None,
+    min_group: int = 0,
     slices: Slices | None = None,
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
@@ -233,6 +235,7 @@ def gate(
     - Drop under corruption: the baseline loses accuracy to a corruption, too, so what counts is the difference between
       the two models under the same corruption at the same severity. The model passes if it passes under each, and
       fails only by the interval that holds for all of them at once (Bonferroni).
+    - Drop of groups: every named group of every column, by the same rule.
     - Drop of slices: the slices that lose most on half of the images (`tfaudit.slices`), on the other half, by the same
       rule.
     - Flips of single models: the exact interval of Clopper and Pearson [CP]. Flips of populations are means over pairs
@@ -260,6 +263,10 @@ def gate(
         corrupted: predictions of both under corruption, two mappings by corruption and severity as for
             `tfaudit.robustness`, the baseline's first. They are read only if `corruption_drop_pp` is limited; without
             them, that limit cannot be judged.
+        groups: table of named groups, such as people's sexes, `(N, columns)` in the order of the examples, as for
+            `tfaudit.groups`; without it, a limit `group_drop_pp` cannot be judged.
+        min_group: number of examples below which the groups of a column are judged together, as one group that names
+            them; 0 by default.
         slices: what `tfaudit.slices` found for both; without it, a limit `slice_drop_pp` cannot be judged.
 
     Raises:
@@ -282,6 +289,11 @@ def gate(
     measured = measure(baseline, compressed, paired=paired, alpha=level)
     if corrupted is not None and limits.corruption_drop_pp is not None:
         measured = measured.with_corruptions(corrupted, paired=paired)
+    if groups is not None and limits.group_drop_pp is not None:
+        require_type("a pandas DataFrame", pd.DataFrame, groups=groups)
+        measured = measured.with_groups(
+            baseline, compressed, groups, least=min_group, paired=paired
+        )
     if slices is not None:
         measured = measured.with_slices(baseline, compressed, slices, paired=paired)
     lines = dict.fromkeys((*baseline.read_as, *compressed.read_as))

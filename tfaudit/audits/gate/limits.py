@@ -82,9 +82,9 @@ class Limits:
 
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
     members. `share_beyond` limits how many classes lose more than `worst_class_drop_pp` (5 points if that is not set),
-    whichever they are; `corruption_drop_pp` holds for every corruption at every severity; `slice_drop_pp` for every
-    slice (`slices`). `min_baseline_accuracy`, a share, does not limit the compressed model: nothing is judged if the
-    baseline is less accurate.
+    whichever they are; `corruption_drop_pp` holds for every corruption at every severity; `group_drop_pp` for every
+    group of every column of groups; `slice_drop_pp` for every slice (`slices`). `min_baseline_accuracy`, a share, does
+    not limit the compressed model: nothing is judged if the baseline is less accurate.
 
     Raises:
         InputError: a value that is not a number in the allowed range.
@@ -112,6 +112,11 @@ class Limits:
     corruption_drop_pp: float | None = _limit(
         "Drop of accuracy under any corruption, against the baseline under the same corruption, percentage points.",
         "drop under corruption",
+        _POINTS,
+    )
+    group_drop_pp: float | None = _limit(
+        "Drop of accuracy of any named group, such as a writer or a sex, percentage points.",
+        "drop of worst group",
         _POINTS,
     )
     slice_drop_pp: float | None = _limit(
@@ -253,8 +258,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The quantity of each limit, by name."""
 
-MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "slice_drop_pp")
-"""Limits that need corrupted images, or features; a search for a file has neither."""
+MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "group_drop_pp", "slice_drop_pp")
+"""Limits that need corrupted images, groups or features; a search for a file has none of them."""
 
 OF_FILE = ("size_bytes", "size_ratio", "latency_ms")
 """Limits on the file itself, whatever it predicts."""

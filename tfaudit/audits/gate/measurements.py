@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from tfaudit.audits.classes.classes import (
@@ -26,7 +27,7 @@ from tfaudit.audits.robustness.condition_rates import (
 )
 from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading, tie_reading
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed, plural, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -34,6 +35,7 @@ from tfaudit.stats.contingency import (
     paired_difference_p,
     paired_interval,
 )
+from tfaudit.stats.group_codes import group_codes
 from tfaudit.stats.mixtures import LossMixture, can_show, strata_of_sizes
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.proportions import exact_interval
@@ -170,6 +172,7 @@ class Measurements:
         corruptions: loss of accuracy under every corruption at every severity, which take the place of classes; None
             if no model was evaluated under corruption.
         corrupted_members: the fewest members of both populations that a corruption was evaluated with.
+        groups: loss of accuracy of every named group of every column; None without columns of groups.
         slices: loss of accuracy of every slice on the images that were not searched; None without features.
     """
 
@@ -192,6 +195,7 @@ class Measurements:
     corrected: Measurements | None = None
     corruptions: Losses | None = None
     corrupted_members: tuple[int, int] = (0, 0)
+    groups: Losses | None = None
     slices: Losses | None = None
 
     @property
@@ -242,6 +246,44 @@ class Measurements:
             for own, losses in zip(measured, parts, strict=True)
         ]
         return known[0] if len(known) == 1 else dataclasses.replace(known[0], corrected=known[1])
+
+    def with_groups(
+        self,
+        baseline: Predictions,
+        compressed: Predictions,
+        columns: pd.DataFrame,
+        *,
+        least: int = 0,
+        paired: bool | None = None,
+    ) -> Measurements:
+        """Return these measurements, and the `corrected` ones, with the losses of named groups.
+
+        Args:
+            baseline: as for `measure`.
+            compressed: as for `measure`.
+            columns: `(N, columns)` groups of the examples, as for `tfaudit.groups`.
+            least: number of examples below which the groups of a column are judged together, as one group.
+            paired: as for `measure`.
+
+        Raises:
+            InputError: another number of rows, or no columns.
+        """
+        require(len(columns.columns) > 0, "groups", "no columns", "one column of groups or more")
+        named = [
+            _at_least(
+                *group_codes(columns[name], baseline.num_examples, str(name)), least, str(name)
+            )
+            for name in columns
+        ]
+        count = sum(len(names) for _, names in named)
+        comparison = Comparison(baseline, compressed, paired, self.alpha)
+        parts = [_losses_of(comparison, codes, names, at_once=count) for codes, names in named]
+        corrected = self.corrected
+        if corrected is not None:
+            corrected = corrected.with_groups(
+                baseline, compressed, columns, least=least, paired=paired
+            )
+        return dataclasses.replace(self, groups=Losses.joined(parts), corrected=corrected)
 
     def with_slices(
         self,
@@ -555,6 +597,22 @@ def measure(
         if variants > 1
         else None,
     )
+
+
+def _at_least(
+    codes: np.ndarray, names: tuple[str, ...], least: int, column: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the groups of a column, the small ones as one, with names that say what the column is."""
+    small = np.bincount(codes, minlength=len(names)) < least
+    if not small.any():
+        return codes, tuple(f"{column}: {name}" for name in names)
+    position = np.where(small, np.sum(~small), np.cumsum(~small) - 1)
+    kept = [
+        f"{column}: {name}" for name, is_small in zip(names, small, strict=True) if not is_small
+    ]
+    together = [name for name, is_small in zip(names, small, strict=True) if is_small]
+    joint = f"{column}: {plural(len(together), 'group')} below {least} ({listed(together, 5)})"
+    return position[codes], (*kept, joint)
 
 
 def _few_clusters_notes(overall: Losses) -> list[str]:
