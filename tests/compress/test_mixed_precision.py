@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from keras import layers
+from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
 from tests.builders.kinds import HAS_QUANTIZER
+from tests.builders.stacks import stack
 from tfaudit.compress.mixed_precision import class_divergence, layer_types
 from tfaudit.compress.sensitivity import quantization_sensitivity
 from tfaudit.predictions import Predictions
@@ -22,7 +24,7 @@ def test_the_class_divergence_is_the_largest_mean_of_scipys_entropy(rng):
     before, after = (rng.dirichlet(np.ones(4), 200) for _ in range(2))
     expected = pd.Series(entropy(before, after, axis=1)).groupby(labels).mean().max()
     pair = [Predictions.from_scores(labels, scores, k=4) for scores in (before, after)]
-    np.testing.assert_allclose(class_divergence(*pair), expected, rtol=1e-3)
+    assert_allclose(class_divergence(*pair), expected, rtol=1e-3)
 
 
 def test_classes_of_few_examples_count_together(rng):
@@ -30,7 +32,7 @@ def test_classes_of_few_examples_count_together(rng):
     before, after = (rng.dirichlet(np.ones(50), 50) for _ in range(2))
     pair = [Predictions.from_scores(labels, scores, k=50) for scores in (before, after)]
     expected = entropy(before, after, axis=1).mean()
-    np.testing.assert_allclose(class_divergence(*pair), expected, rtol=1e-2)
+    assert_allclose(class_divergence(*pair), expected, rtol=1e-2)
 
 
 def test_no_other_types_of_these_bits_avoid_more(rng):
@@ -61,13 +63,11 @@ def test_the_mean_bits_are_kept(rng, bits):
 def test_the_layer_that_int4_ruins_comes_first(rng):
     """A kernel whose one large weight belongs to an input that is always zero leaves no steps for the others."""
     keras.utils.set_random_seed(0)
-    model = keras.Sequential(
-        [
-            keras.Input((8,)),
-            layers.Dense(8, kernel_initializer="identity", name="fine"),
-            layers.Reshape((8,)),
-            layers.Dense(4, name="ruined"),
-        ]
+    model = stack(
+        (8,),
+        layers.Dense(8, kernel_initializer="identity", name="fine"),
+        layers.Reshape((8,)),
+        layers.Dense(4, name="ruined"),
     )
     kernel = np.zeros((8, 4), np.float32)
     kernel[:4] = np.eye(4)

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tests.builders.small_stores import small_study
+from tests.builders.stacks import stack
 from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
@@ -18,9 +19,7 @@ from tfaudit.errors import InputError
 @pytest.fixture
 def network(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return keras.Sequential(
-        [keras.Input((4,)), keras.layers.Dense(3, kernel_initializer="identity")]
-    )
+    return stack((4,), keras.layers.Dense(3, kernel_initializer="identity"))
 
 
 def code_for(path, use):

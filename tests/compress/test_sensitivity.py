@@ -9,10 +9,11 @@ from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
 from tests.builders.operators import operators
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import compare_models
 from tfaudit.compress.sensitivity import quantization_sensitivity
-from tfaudit.errors import InputError
 from tfaudit.outlets.model_explorer import node_data
 
 RNG = np.random.default_rng(0)
@@ -23,14 +24,12 @@ X = RNG.random((400, 6, 6, 1), np.float32)
 def model():
     """A model whose middle layer has weights that int8 cannot hold: rounding loses what tells classes apart."""
     keras.utils.set_random_seed(0)
-    made = keras.Sequential(
-        [
-            keras.Input((6, 6, 1)),
-            layers.Conv2D(4, 3, activation="relu", name="conv"),
-            layers.Flatten(name="flat"),
-            layers.Dense(6, name="odd"),
-            layers.Dense(5, name="scores"),
-        ],
+    made = stack(
+        (6, 6, 1),
+        layers.Conv2D(4, 3, activation="relu", name="conv"),
+        layers.Flatten(name="flat"),
+        layers.Dense(6, name="odd"),
+        layers.Dense(5, name="scores"),
         name="net",
     )
     kernel, bias = made.get_layer("odd").get_weights()
@@ -170,5 +169,6 @@ def test_the_rounding_errors_stand_beside(spared):
     ids=["unknown", "none", "percentile", "mode", "images"],
 )
 def test_bad_settings_get_one_line(model, data, options, message):
-    with pytest.raises(InputError, match=message):
-        quantization_sensitivity(model, data, **{"representative": X[:50], **options})
+    assert_refused(
+        message, quantization_sensitivity, model, data, **{"representative": X[:50], **options}
+    )

@@ -35,7 +35,6 @@ def test_a_set_that_is_not_prepared_names_the_command(name, command):
     [
         ("fashion_mnst", r"such as fashion_mnist.*tfaudit prepare fashion_mnst --from FOLDER"),
         ("digit", "such as digits"),
-        ("imagenet", "such as imagenet2012"),
         ("mnist_corrupted/fogg", "expected a configuration of 'mnist_corrupted', such as fog"),
         ("mnist/fog", "got 'mnist/fog', expected 'mnist', without one"),
         ("mnist:9.9.9", "expected a version of 'mnist': .*3.0.1"),

@@ -35,7 +35,7 @@ VARIANTS = (
 )
 RECALIBRATED = tuple(
     Pruned(0.6, treatment=treatment, batch_norm=how)
-    for treatment in ("one_shot", "finetune", "gradual")
+    for treatment in ("one_shot", "gradual")
     for how in ("moving", "recalibrated")
 )
 

@@ -20,7 +20,7 @@ from tfaudit.population.training import Trainer
 
 data = load_dataset("digits", "train").take(160)
 pruned = Pruned(0.7, end=0.7)
-one = Training(epochs=2, batch_size=32, weight_decay=1e-3, validation=0.2, learning_rate=0.05)
+one = Training(epochs=1, batch_size=32, weight_decay=1e-3, validation=0.2, learning_rate=0.05)
 study = Study(name="s", dataset="digits", model="digits_convnet", training=one, variants=(pruned,),
               model_options={"filters": [4], "units": 8})
 results = []

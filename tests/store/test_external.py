@@ -229,7 +229,6 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
             "groups: got columns called [1], expected distinct names of text",
         ),
         ({"groups": {"a": [1, "x"] * 100}}, "groups: got object values in column 'a'"),
-        ({"groups": {"a": [pd.Timestamp(0)] * 200}}, "groups: got datetime64"),
         ({"paired": ["y"]}, "paired: got 'y', expected names of variants: x"),
     ],
 )

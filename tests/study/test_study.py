@@ -164,7 +164,6 @@ def test_steps_count_the_short_batch():
     [
         (lambda: Training(), "epochs, steps"),
         (lambda: Training(epochs=1, steps=1), "epochs, steps"),
-        (lambda: Training(steps=0), "1 or more"),
         (
             lambda: Training(epochs=1, optimizer=7),
             "optimizer: got 7, expected a name, such as 'adamw', or a Keras opt",
@@ -183,7 +182,9 @@ def test_steps_count_the_short_batch():
         ),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
+        (lambda: Training(steps=0), "1 or more"),
         (lambda: a_study(population=10**9), "population: got 1000000000, expected 1 to 100,000"),
+        (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (lambda: Training(epochs=10**12), "epochs: got 1000000000000, expected 0 to 1,000,000"),
         (
             lambda: Study.from_json(
@@ -208,7 +209,6 @@ def test_steps_count_the_short_batch():
             lambda: a_study(fork=True),
             "fork: got True, expected False, or a tfaudit.Training and a gradual variant with begin > 0",
         ),
-        (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (
             lambda: a_study(corrupted_variants=("int9",)),
             "corrupted_variants: got 'int9', expected 'dense', 'magnitude-0.5",

@@ -8,31 +8,32 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.litert import stablehlo
 from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_tensorflow_lite_is_the_route_of_keras_on_tensorflow():
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    model = stack((4,), keras.layers.Dense(2))
     x = np.random.default_rng(0).random((3, 4), "f4")
     found = Flatbuffer(as_flatbuffer(model))(x)
-    np.testing.assert_allclose(found, model.predict(x, verbose=0), atol=1e-6)
+    assert_allclose(found, model.predict(x, verbose=0), atol=1e-6)
 
 
 @pytest.mark.parametrize("module", ["jax", "litert_converter"])
 def test_a_missing_library_of_the_jax_route_is_one_line(module, monkeypatch):
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    model = stack((4,), keras.layers.Dense(2))
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     monkeypatch.setitem(sys.modules, module, None)
     if module == "litert_converter":
         monkeypatch.setattr(stablehlo, "_exported", lambda model: "")
-    with pytest.raises(InputError, match=rf"no installed {module}, .*pip install 'tfaudit\[jax\]'"):
-        as_flatbuffer(model)
+    assert_refused(rf"no installed {module}, .*pip install 'tfaudit\[jax\]'", as_flatbuffer, model)
 
 
 ON_JAX = """

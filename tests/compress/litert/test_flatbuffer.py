@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.flatbuffers import (
     constant,
@@ -79,15 +80,13 @@ def test_open_sides_take_the_size_of_the_images_before_tensors_are_allocated(rng
     x = rng.random((5, 4, 4, 1), np.float32)
     pooled = x.reshape(5, 2, 2, 2, 2).max(axis=(2, 4)).mean(axis=(1, 2))
     scores = predict(skip_connection(), x, scores_are="probabilities").probabilities
-    np.testing.assert_allclose(
-        scores, np.stack([pooled, x.mean(axis=(1, 2, 3))], axis=1), rtol=1e-6
-    )
+    assert_allclose(scores, np.stack([pooled, x.mean(axis=(1, 2, 3))], axis=1), rtol=1e-6)
 
 
 def test_a_batch_that_a_file_fixes_inside_runs_example_by_example(rng):
     x = rng.random((5, 2, 2), np.float32)
     classes, _ = predict(batch_of_one_inside(), x, scores_are="logits")
-    np.testing.assert_array_equal(classes[:, 0], x.reshape(5, 4).argmax(axis=1))
+    assert_array_equal(classes[:, 0], x.reshape(5, 4).argmax(axis=1))
     times = latencies({"file": batch_of_one_inside()}, batches=(1, 3), repeats=1)["latency_ms"]
     assert times.isna().tolist() == [False, True]
 
@@ -132,4 +131,4 @@ def test_what_xnnpack_refuses_runs_without_it_and_a_notice_says_so():
         Notice, match="cannot run the model with its delegate XNNPACK, and runs it without"
     ):
         classes, _ = predict(too_fine_result(), np.eye(2, dtype="float32"), scores_are="logits")
-    np.testing.assert_array_equal(classes[:, 0], [0, 1])
+    assert_array_equal(classes[:, 0], [0, 1])

@@ -6,11 +6,11 @@ import pytest
 from keras import layers
 
 from tests.builders.kinds import INSTALLED
+from tests.builders.stacks import stack
 from tfaudit.compress.keras_operations import keras_operations
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.errors import InputError
 
 IMAGES = np.random.default_rng(0).random((8, 8, 8, 3), np.float32)
 
@@ -56,9 +56,7 @@ def test_equal_to_the_keras_model_in_every_kind(model, kind):
 )
 def test_zeros_are_counted_however_they_are_stored(kind, sparse):
     keras.utils.set_random_seed(0)
-    model = keras.Sequential(
-        [keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4)]
-    )
+    model = stack((8, 8, 3), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4))
     prune(model, 0.9)
     contents = read_flatbuffer(quantize(model, kind, representative=IMAGES, sparse=sparse))
     expected, pruned = (
@@ -93,9 +91,7 @@ def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
 
 @pytest.mark.slow
 def test_solids_and_attention_too():
-    solid = keras.Sequential(
-        [keras.Input((4, 4, 4, 2)), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2)]
-    )
+    solid = stack((4, 4, 4, 2), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2))
     inputs = keras.Input((5, 8))
     attention = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
     for model in (solid, attention):
@@ -103,8 +99,3 @@ def test_solids_and_attention_too():
             read_flatbuffer(quantize(model, "float32")).operations.flops
             == keras_operations(model).flops
         )
-
-
-def test_bytes_that_are_no_flatbuffer():
-    with pytest.raises(InputError, match="model: got 4 bytes that LiteRT cannot run"):
-        read_flatbuffer(b"none")

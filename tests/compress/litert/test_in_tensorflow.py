@@ -11,6 +11,8 @@ from tfaudit.compress.litert import in_tensorflow
 from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
 from tfaudit.compress.litert.quantize import quantize
 
+pytestmark = pytest.mark.slow
+
 IMAGES = np.random.default_rng(0).random((20, 6, 6, 1), np.float32)
 CUSTOM = """
 import keras
@@ -33,7 +35,6 @@ def network(*more):
     return keras.Sequential([*shape, *more, keras.layers.Dense(3, name="scores")], name="net")
 
 
-@pytest.mark.slow
 def test_bytes_are_those_of_this_process(tmp_path, warm):
     model = network()
     settings = {"representative": IMAGES, "keep_float": "last"}
@@ -43,13 +44,11 @@ def test_bytes_are_those_of_this_process(tmp_path, warm):
     assert content == quantized_in_tensorflow(tmp_path / "model.keras", "int8", settings)
 
 
-@pytest.mark.slow
-def test_errors_are_those_of_quantize():
+def test_errors_are_those_of_quantize(warm):
     refused = "^representative: got None, expected training images"
     assert_refused(refused, quantized_in_tensorflow, network(), "int8", {})
 
 
-@pytest.mark.slow
 def test_registered_layers_are_imported(tmp_path, monkeypatch, warm):
     (tmp_path / "own_layers.py").write_text(CUSTOM)
     monkeypatch.syspath_prepend(tmp_path)

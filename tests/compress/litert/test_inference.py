@@ -11,19 +11,17 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from keras import layers
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
 
 from tests.builders.kinds import INSTALLED
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.keras_model import ends_in_probabilities
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.errors import InputError
 from tfaudit.stats.ranking import RankedClasses
-
-# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
-)
 
 IMAGES = np.random.default_rng(1).random((23, 6, 6, 2), np.float32)
 
@@ -49,10 +47,8 @@ def forms(model):
 
 def require_same(ranked, expected, **tolerance):
     """Equal classes, and probabilities that are equal or within a tolerance."""
-    np.testing.assert_array_equal(ranked.classes, expected.classes)
-    np.testing.assert_allclose(
-        ranked.probabilities, expected.probabilities, **{"rtol": 0, **tolerance}
-    )
+    assert_array_equal(ranked.classes, expected.classes)
+    assert_allclose(ranked.probabilities, expected.probabilities, **{"rtol": 0, **tolerance})
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +74,8 @@ def test_agrees_with_keras_predict_and_scipy_softmax(model):
     classes, probabilities = predict(model, IMAGES, batch_size=10)
     expected = softmax(model.predict(IMAGES, verbose=0).astype(np.float64), axis=1)
     assert (classes.dtype, probabilities.dtype) == (np.int32, np.float32)
-    np.testing.assert_array_equal(classes, np.argsort(-expected, axis=1)[:, :5])
-    np.testing.assert_allclose(probabilities, -np.sort(-expected, axis=1)[:, :5], rtol=1e-5)
+    assert_array_equal(classes, np.argsort(-expected, axis=1)[:, :5])
+    assert_allclose(probabilities, -np.sort(-expected, axis=1)[:, :5], rtol=1e-5)
 
 
 @pytest.mark.slow
@@ -88,9 +84,7 @@ def test_flatbuffers_agree_with_keras(model, kind):
     wanted = predict(model, IMAGES, k=7)
     got = predict(quantize(model, kind, representative=IMAGES), IMAGES, batch_size=10, k=7)
     by_class = [np.take_along_axis(p, np.argsort(c, axis=1), axis=1) for c, p in (wanted, got)]
-    np.testing.assert_allclose(
-        *by_class, atol={"float32": 1e-6, "float16": 1e-3, "int4": 0.1}.get(kind, 2e-2)
-    )
+    assert_allclose(*by_class, atol={"float32": 1e-6, "float16": 1e-3, "int4": 0.1}.get(kind, 2e-2))
 
 
 def ops_softmax():
@@ -104,7 +98,7 @@ def ops_softmax():
     [
         lambda: net(layers.Softmax()),
         lambda: net(layers.Activation("softmax")),
-        lambda: keras.Sequential([keras.Input((6, 6, 2)), net(layers.Softmax())]),
+        lambda: stack((6, 6, 2), net(layers.Softmax())),
         ops_softmax,
     ],
 )
@@ -114,10 +108,10 @@ def test_softmax_is_applied_once(model, ended):
 
 
 def test_logits_that_look_like_probabilities_get_their_softmax():
-    model = keras.Sequential([keras.Input((2,)), layers.Dense(2, kernel_initializer="identity")])
+    model = stack((2,), layers.Dense(2, kernel_initializer="identity"))
     for form in forms(model):
         _, probabilities = predict(form, np.array([[0.25, 0.75]]))
-        np.testing.assert_allclose(probabilities, [softmax([0.75, 0.25])], rtol=1e-6)
+        assert_allclose(probabilities, [softmax([0.75, 0.25])], rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -126,10 +120,9 @@ def test_scores_of_which_neither_model_nor_values_show_what_they_are():
     inputs = keras.Input((6,))
     model = keras.Model(inputs, 0.5 * keras.ops.softmax(inputs))
     images = np.eye(6)
-    with pytest.raises(InputError, match=r"scores in \[0, 1\] with row sums of 0.5 to 0.5"):
-        predict(model, images)
+    assert_refused(r"scores in \[0, 1\] with row sums of 0.5 to 0.5", predict, model, images)
     _, probabilities = predict(model, images, k=1, scores_are="probabilities")
-    np.testing.assert_allclose(probabilities[:, 0], 0.5 * softmax(images, axis=1).max(1), rtol=1e-6)
+    assert_allclose(probabilities[:, 0], 0.5 * softmax(images, axis=1).max(1), rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -139,7 +132,7 @@ def test_int8_softmax_over_many_classes_keeps_its_probabilities():
     _, wanted = predict(model, IMAGES, k=300)
     _, got = predict(quantize(model, "int8", representative=IMAGES), IMAGES, k=300)
     assert np.abs(got.sum(axis=1) - 1).max() > 0.02
-    np.testing.assert_allclose(got, wanted, atol=2 / 256)
+    assert_allclose(got, wanted, atol=2 / 256)
 
 
 @pytest.mark.slow
@@ -150,14 +143,14 @@ def test_one_unit_is_two_classes(end):
     for form in forms(model):
         # a file or model that ends in no sigmoid may be a regression
         classes, probabilities = predict(form, IMAGES, scores_are="auto" if end else "logits")
-        np.testing.assert_array_equal(classes[:, 0], logits > 0)
-        np.testing.assert_array_equal(classes[:, 1], logits <= 0)
-        np.testing.assert_allclose(probabilities[:, 0], expit(np.abs(logits)), rtol=1e-5)
+        assert_array_equal(classes[:, 0], logits > 0)
+        assert_array_equal(classes[:, 1], logits <= 0)
+        assert_allclose(probabilities[:, 0], expit(np.abs(logits)), rtol=1e-5)
 
 
 def test_what_changes_no_value_does_not_hide_the_end_of_a_model():
     """keras-team/keras-cv#752 ends models in float32 by a layer without a function of its own."""
-    inner = keras.Sequential([keras.Input((1,)), layers.Reshape((1, 1)), layers.Identity()])
+    inner = stack((1,), layers.Reshape((1, 1)), layers.Identity())
     float32 = layers.Activation("linear", dtype="float32")
     cast = layers.Lambda(lambda values: keras.ops.cast(values, "float32"))
     ends = [inner, layers.Flatten(), layers.Dropout(0.5), float32, cast]
@@ -177,17 +170,15 @@ def test_what_changes_no_value_does_not_hide_the_end_of_a_model():
     for form in forms(model):
         classes, probabilities = predict(form, IMAGES[:, 0, 0])
         expected = model.predict(IMAGES[:, 0, 0], verbose=0)[:, 0]
-        np.testing.assert_allclose(probabilities[classes == 1], expected, atol=2e-3)
+        assert_allclose(probabilities[classes == 1], expected, atol=2e-3)
 
 
 def test_ties_go_to_the_lower_class():
-    model = keras.Sequential(
-        [keras.Input((2, 2, 1)), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros")]
-    )
+    model = stack((2, 2, 1), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros"))
     for form in forms(model):
         classes, probabilities = predict(form, np.ones((3, 2, 2, 1)), k=4)
-        np.testing.assert_array_equal(classes, [[0, 1, 2, 3]] * 3)
-        np.testing.assert_allclose(probabilities, 1 / 6)
+        assert_array_equal(classes, [[0, 1, 2, 3]] * 3)
+        assert_allclose(probabilities, 1 / 6)
 
 
 @pytest.mark.slow
@@ -205,7 +196,7 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
     model.save(tmp_path / "model.keras")
     (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
     for form in (tmp_path / "model.keras", str(tmp_path / "model.tflite")):
-        np.testing.assert_array_equal(predict(form, IMAGES)[0], wanted[0])
+        assert_array_equal(predict(form, IMAGES)[0], wanted[0])
 
 
 def test_keras_generators_are_read_once_and_in_order(model):
@@ -224,8 +215,7 @@ def test_keras_generators_are_read_once_and_in_order(model):
     flow = Flow()
     require_same(predict(model, flow), predict(model, IMAGES, batch_size=10))
     flow.shuffle = True
-    with pytest.raises(InputError, match=r"images: got a Flow of random order, expected .*shuffle"):
-        predict(model, flow)
+    assert_refused(r"images: got a Flow of random order, expected .*shuffle", predict, model, flow)
 
 
 def test_uint8_images_are_their_values(model):
@@ -286,7 +276,7 @@ def test_what_changes_between_calls_is_seen():
         change()
         scores = model(IMAGES).numpy()
         expected = np.argsort(-scores, axis=1, kind="stable")[:, :5]
-        np.testing.assert_array_equal(predict(model, IMAGES, scores_are="logits").classes, expected)
+        assert_array_equal(predict(model, IMAGES, scores_are="logits").classes, expected)
         return scores
 
     before = changed(model.pop)
@@ -312,7 +302,7 @@ def test_mixed_precision_and_subclassed_models():
 
     model = Subclassed()
     model(IMAGES[:1])
-    np.testing.assert_array_equal(
+    assert_array_equal(
         predict(model, IMAGES, k=1)[0][:, 0], model.predict(IMAGES, verbose=0).argmax(axis=1)
     )
 
@@ -340,24 +330,12 @@ def nan_model():
     return model
 
 
-def two_inputs():
-    inputs = [keras.Input((2,)), keras.Input((2,))]
-    return keras.Model(inputs, layers.Add()(inputs))
-
-
-def two_outputs():
-    inputs = keras.Input((2,))
-    return keras.Model(inputs, [inputs, layers.Dense(2)(inputs)])
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (lambda: 3, "model: got int, expected a Keras 3 model"),
         (lambda: keras.Sequential([layers.Dense(2)]), "has no variables yet"),
-        (two_inputs, "images: got one array, expected a dictionary, or a tuple, of the inputs"),
-        (two_outputs, "which has several, expected one of"),
-        (lambda: keras.Sequential([keras.Input((6, 6, 2)), layers.ReLU()]), "scores of shape"),
+        (lambda: stack((6, 6, 2), layers.ReLU()), "scores of shape"),
         (nan_model, "model: got scores of NaN or infinity for 23 of 23 images"),
         (lambda: b"", "model: got 0 bytes that LiteRT cannot run"),
         (lambda: b"not a flatbuffer at all", "model: got 23 bytes that LiteRT cannot run"),
@@ -373,8 +351,7 @@ def test_models_that_cannot_be_run_get_one_line(model, message):
 
 def test_a_tf_keras_model_is_pointed_elsewhere(monkeypatch):
     foreign = type("Functional", (), {"__module__": "tf_keras.src.engine.functional"})()
-    with pytest.raises(InputError, match=r"tf_keras .*from_scores"):
-        predict(foreign, IMAGES)
+    assert_refused(r"tf_keras .*from_scores", predict, foreign, IMAGES)
 
 
 @pytest.mark.parametrize("name", ["a.keras", "b.tflite", "empty.tflite"])
@@ -393,7 +370,6 @@ def test_damaged_files_get_one_line(int8, tmp_path, name):
             {},
             r"images: got shape \(23, 5, 6, 2\), expected \(N, 6, 6, 2\), as the model",
         ),
-        (IMAGES[0], {}, r"images: got shape \(6, 6, 2\), expected"),
         (IMAGES[:0], {}, "images: got no images"),
         (iter(()), {}, "images: got no images"),
         (np.full((1, 6, 6, 2), "a"), {}, "images: got type <U1, expected float32"),
@@ -406,8 +382,7 @@ def test_damaged_files_get_one_line(int8, tmp_path, name):
     ],
 )
 def test_bad_images_and_settings(int8, images, settings, message):
-    with pytest.raises(InputError, match=message):
-        predict(int8, images, **settings)
+    assert_refused(message, predict, int8, images, **settings)
 
 
 @pytest.mark.slow
@@ -416,8 +391,7 @@ def test_floats_do_not_become_integers():
         [keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()]
     )
     for form in forms(model):
-        with pytest.raises(InputError, match="images: got type float32, expected uint8"):
-            predict(form, IMAGES)
+        assert_refused("images: got type float32, expected uint8", predict, form, IMAGES)
         assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
 
 
@@ -430,16 +404,12 @@ def only(ranked, classes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["keras", *INSTALLED])
+@pytest.mark.parametrize("kind", ["keras", "int8"])
 def test_only_the_classes_that_are_allowed_are_predicted(model, kind):
     runs = model if kind == "keras" else quantize(model, kind, representative=IMAGES)
     found = predict(runs, IMAGES, k=5, classes=[6, 1, 4])
     require_same(found, only(predict(runs, IMAGES, k=7), [1, 4, 6]), rtol=1e-4)
-    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-5)
-
-
-def test_all_classes_allowed_is_as_none(model):
-    require_same(predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), rtol=1e-6)
+    assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_classes_of_a_model_that_ends_in_softmax_or_in_one_unit():
@@ -454,10 +424,10 @@ def test_classes_of_a_model_that_ends_in_softmax_or_in_one_unit():
 
 def test_probabilities_that_are_all_zero_are_shared_equally():
     """As an int8 softmax gives them for classes it thinks nothing of."""
-    end = keras.Sequential([keras.Input((3,)), layers.Activation("linear")])
+    end = stack((3,), layers.Activation("linear"))
     answered, probabilities = predict(end, np.array([[1.0, 0, 0]], np.float32), classes=[2, 1])
-    np.testing.assert_array_equal(answered, [[1, 2]])
-    np.testing.assert_array_equal(probabilities, [[0.5, 0.5]])
+    assert_array_equal(answered, [[1, 2]])
+    assert_array_equal(probabilities, [[0.5, 0.5]])
 
 
 @pytest.mark.parametrize(
@@ -472,5 +442,4 @@ def test_probabilities_that_are_all_zero_are_shared_equally():
     ],
 )
 def test_classes_that_cannot_be(model, classes, message):
-    with pytest.raises(InputError, match=message):
-        predict(model, IMAGES, classes=classes)
+    assert_refused(message, predict, model, IMAGES, classes=classes)

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from keras import layers
 
+from tests.builders.refusals import assert_refused
 from tfaudit.compress.litert import latency as module
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.errors import InputError
 
 
 def dense(units, batch=None):
@@ -100,7 +100,6 @@ def test_a_flatbuffer_of_fixed_batch_is_timed_at_that_batch_only():
     ("settings", "message"),
     [
         ({"repeats": 0}, "repeats: got 0, expected a whole number of 1 or more"),
-        ({"threads": True}, "threads: got True, expected"),
         ({"batches": [1, 2.0]}, "batches: got 2.0, expected"),
         ({"batches": []}, r"batches: got \[\], expected one batch size or more"),
         ({"images": [1]}, "images: got list, expected an array"),
@@ -110,5 +109,6 @@ def test_a_flatbuffer_of_fixed_batch_is_timed_at_that_batch_only():
     ],
 )
 def test_errors(settings, message, contents):
-    with pytest.raises(InputError, match=message):
-        latencies(**{"models": contents, "batches": [2], "repeats": 1, **settings})
+    assert_refused(
+        message, latencies, **{"models": contents, "batches": [2], "repeats": 1, **settings}
+    )

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from keras import layers
+from numpy.testing import assert_allclose
 
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer, weight_types
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import Conversions, quantize
-from tfaudit.errors import InputError, Notice
+from tfaudit.errors import Notice
 
 pytest.importorskip("litert_quantizer")
 IMAGES = np.random.default_rng(0).random((20, 8, 8, 2), np.float32)
@@ -21,15 +24,13 @@ IMAGES = np.random.default_rng(0).random((20, 8, 8, 2), np.float32)
 @pytest.fixture(scope="module")
 def model():
     keras.utils.set_random_seed(0)
-    return keras.Sequential(
-        [
-            keras.Input((8, 8, 2)),
-            layers.Conv2D(6, 3, activation="relu", name="conv"),
-            layers.DepthwiseConv2D(3, name="depthwise"),
-            layers.Flatten(),
-            layers.Dense(20, activation="relu", name="hidden"),
-            layers.Dense(5, name="scores"),
-        ]
+    return stack(
+        (8, 8, 2),
+        layers.Conv2D(6, 3, activation="relu", name="conv"),
+        layers.DepthwiseConv2D(3, name="depthwise"),
+        layers.Flatten(),
+        layers.Dense(20, activation="relu", name="hidden"),
+        layers.Dense(5, name="scores"),
     )
 
 
@@ -58,7 +59,7 @@ def test_the_numbers_are_those_of_numpy(model, int4):
     other.set_weights([rounded(w) if w.ndim > 1 else w for w in model.get_weights()])
     wanted, got = predict(other, IMAGES, k=5), predict(int4, IMAGES, k=5)
     by_class = [np.take_along_axis(p, np.argsort(c, axis=1), axis=1) for c, p in (wanted, got)]
-    np.testing.assert_allclose(*by_class, atol=5e-3)
+    assert_allclose(*by_class, atol=5e-3)
     assert np.abs(predict(model, IMAGES, k=5).probabilities - by_class[1]).max() > 5e-3
 
 
@@ -66,7 +67,7 @@ def test_cost_reads_weights_behind_the_flatbuffer():
     """LiteRT Quantizer writes 256 KiB or more behind the flatbuffer, where `Buffer.offset` says."""
     keras.utils.set_random_seed(0)
     dense = [layers.Dense(units, "relu", bias_initializer="normal") for units in (599, 1001)]
-    model = keras.Sequential([keras.Input((3,)), *dense])
+    model = stack((3,), *dense)
     int4 = quantize(model, "int4")
     buffers = schema.ModelT.InitFromObj(schema.Model.GetRootAs(int4, 0)).buffers
     assert any(buffer.offset > 1 for buffer in buffers)
@@ -134,8 +135,7 @@ def test_weights_that_stay_in_float_are_told():
     message = (
         "kind: got 'int4' for a model of which LiteRT Quantizer left 100 % of the weights in f"
     )
-    with pytest.raises(InputError, match=message):
-        quantize(bag, "int4")
+    assert_refused(message, quantize, bag, "int4")
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,10 @@ def test_weights_that_stay_in_float_are_told():
     ],
 )
 def test_bad_settings_get_one_line(model, kind, options, message):
-    with pytest.raises(InputError, match=message):
-        quantize(model, kind, representative=IMAGES, **options)
+    assert_refused(message, quantize, model, kind, representative=IMAGES, **options)
 
 
 def test_the_missing_library_is_one_line(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "litert_quantizer", None)
     message = r"kind 'int4': got no installed litert_quantizer, .*tfaudit\[quantizer\]"
-    with pytest.raises(InputError, match=message):
-        quantize(model, "int4")
+    assert_refused(message, quantize, model, "int4")

@@ -4,7 +4,9 @@ import keras
 import numpy as np
 import pytest
 from keras import layers
+from numpy.testing import assert_allclose
 
+from tests.builders.stacks import stack
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.litert.weight_rounding import RoundedWeights, rounded_weights
@@ -23,7 +25,7 @@ def test_independent_inputs_round_to_the_nearest(rng, monkeypatch):
     monkeypatch.setattr("tfaudit.compress.litert.weight_rounding.RATIOS", np.ones(1))
     weights = rng.normal(size=(5, 300))
     squares = np.diag(rng.uniform(1, 2, 300))
-    np.testing.assert_allclose(rounded_weights(weights, squares, 4), nearest(weights), rtol=1e-5)
+    assert_allclose(rounded_weights(weights, squares, 4), nearest(weights), rtol=1e-5)
 
 
 def test_two_weights_are_as_good_as_the_best_pair(rng, monkeypatch):
@@ -38,7 +40,7 @@ def test_two_weights_are_as_good_as_the_best_pair(rng, monkeypatch):
         scale = np.abs(row).max() / 7
         pairs = [np.array([np.sign(row[0]) * 7, step]) * scale for step in range(-7, 8)]
         best = min(error(row[None], pair[None], inputs) for pair in pairs)
-        np.testing.assert_allclose(error(row[None], rounded[None], inputs), best, rtol=1e-4)
+        assert_allclose(error(row[None], rounded[None], inputs), best, rtol=1e-4)
 
 
 @pytest.mark.parametrize("bits", [3, 4])
@@ -47,7 +49,7 @@ def test_related_inputs_lose_less_than_with_the_nearest_values(rng, bits):
     weights, top = rng.normal(size=(8, 150)), 2 ** (bits - 1) - 1
     rounded = rounded_weights(weights, inputs.T @ inputs / 400, bits)
     steps = rounded / np.abs(rounded).max(axis=1, keepdims=True) * top
-    np.testing.assert_allclose(steps, np.rint(steps), atol=1e-4)  # the range gives the scale again
+    assert_allclose(steps, np.rint(steps), atol=1e-4)  # the range gives the scale again
     assert error(weights, rounded, inputs) < 0.3 * error(weights, nearest(weights, top), inputs)
 
 
@@ -69,7 +71,7 @@ def test_patches_are_the_inputs_of_a_convolution(rng, settings):
     """Weights for which the first channel alone is rounded: its scores change less than with the nearest values."""
     keras.utils.set_random_seed(1)
     conv = layers.Conv2D(1, **{"kernel_size": 3, **settings})
-    model = keras.Sequential([keras.Input((9, 8, 3)), conv, layers.Flatten()])
+    model = stack((9, 8, 3), conv, layers.Flatten())
     images = np.cumsum(rng.normal(size=(60, 9, 8, 3)), axis=1).astype(np.float32)
     content = quantize(model, "float32")
     rounding = RoundedWeights(content, [image[None] for image in images], 4)

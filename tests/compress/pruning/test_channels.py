@@ -5,8 +5,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.pruning_reference import keep_count
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.channels import (
     channel_axes,
     channel_count,
@@ -41,10 +43,10 @@ def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
     rows = np.asarray(slices(kernel, axes))
     assert len(rows) == channel_count(kernel.shape, axes)
     for number, row in enumerate(rows):
-        np.testing.assert_array_equal(row, channel(kernel, axes, number).ravel())
+        assert_array_equal(row, channel(kernel, axes, number).ravel())
     for order in (1, 2, np.inf):
         wanted = [np.linalg.norm(row.astype(np.float64), order) for row in rows]
-        np.testing.assert_allclose(norm(kernel, axes, order), wanted, rtol=1e-6, atol=1e-30)
+        assert_allclose(norm(kernel, axes, order), wanted, rtol=1e-6, atol=1e-30)
 
 
 @settings(max_examples=40)
@@ -125,17 +127,17 @@ def test_a_pruned_output_channel_is_silent_in_every_layer():
             [channel(mask, axes, i).any() for i in range(channel_count(mask.shape, axes))]
         )
         assert kept.sum() == keep_count(len(kept), 0.5)
-        np.testing.assert_allclose(after.numpy(), before.numpy() * kept, atol=1e-6)
+        assert_allclose(after.numpy(), before.numpy() * kept, atol=1e-6)
 
 
 def test_channels_with_the_same_weights_in_another_order_tie_and_the_first_stays():
     weights = np.random.default_rng(0).normal(size=1000).astype(np.float32)
     columns = np.stack([np.random.default_rng(i).permutation(weights) for i in range(6)], axis=1)
-    model = keras.Sequential([keras.Input((1000,)), keras.layers.Dense(6, name="only")])
+    model = stack((1000,), keras.layers.Dense(6, name="only"))
     for method in ("l1", "l2", "linf"):
         model.layers[0].kernel.assign(columns)
         [mask] = prune(model, 0.5, method=method, granularity="channel", axis=-1).values()
-        np.testing.assert_array_equal(
+        assert_array_equal(
             mask, np.broadcast_to([True, True, True, False, False, False], (1000, 6))
         )
 
@@ -144,16 +146,14 @@ def test_permuted_channels_are_pruned_all_the_same(rng):
     values, order = rng.normal(size=(3, 3, 5, 8)).astype(np.float32), rng.permutation(8)
     masks = []
     for each in (values, values[..., order]):
-        model = keras.Sequential([keras.Input((8, 8, 5)), keras.layers.Conv2D(8, 3, name="only")])
+        model = stack((8, 8, 5), keras.layers.Conv2D(8, 3, name="only"))
         model.layers[0].kernel.assign(each)
         masks.append(prune(model, 0.4, method="l1", granularity="channel", axis=-1).popitem()[1])
-    np.testing.assert_array_equal(masks[0][..., order], masks[1])
+    assert_array_equal(masks[0][..., order], masks[1])
 
 
 def test_all_kernels_together_may_lose_one_as_a_whole():
-    model = keras.Sequential(
-        [keras.Input((4,)), keras.layers.Dense(4, name="small"), keras.layers.Dense(4, name="big")]
-    )
+    model = stack((4,), keras.layers.Dense(4, name="small"), keras.layers.Dense(4, name="big"))
     model.get_layer("small").kernel.assign(np.full((4, 4), 0.1))
     model.get_layer("big").kernel.assign(np.ones((4, 4)))
     masks = prune(model, 0.5, method="l1", scope="global", granularity="channel")

@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.chip import feature_maps, independence
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.errors import InputError
 
 
 def by_svd(maps):
@@ -33,26 +35,22 @@ def test_independence_equals_the_loop_of_decompositions(images, channels, pixels
     maps *= 10.0 ** rng.integers(-3, 4, size=(images, channels, 1))  # rows of very different sizes
     maps[:, rng.random(channels) < 0.2] = 0
     largest = np.linalg.norm(maps, 2, axis=(1, 2)).max()
-    np.testing.assert_allclose(
-        independence(maps), by_svd(maps), rtol=1e-5, atol=1e-7 * max(largest, 1e-9)
-    )
+    assert_allclose(independence(maps), by_svd(maps), rtol=1e-5, atol=1e-7 * max(largest, 1e-9))
 
 
 def test_known_values():
     orthogonal = np.diag([3.0, 2.0, 0.5])[None]
-    np.testing.assert_allclose(
-        independence(orthogonal), [3, 2, 0.5], rtol=1e-6
-    )  # nothing can stand in
+    assert_allclose(independence(orthogonal), [3, 2, 0.5], rtol=1e-6)  # nothing can stand in
     twins = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
-    np.testing.assert_allclose(independence(twins), [2**0.5 - 1, 2**0.5 - 1, 1], rtol=1e-6)
-    np.testing.assert_array_equal(independence(np.zeros((2, 3, 4))), [0, 0, 0])
+    assert_allclose(independence(twins), [2**0.5 - 1, 2**0.5 - 1, 1], rtol=1e-6)
+    assert_array_equal(independence(np.zeros((2, 3, 4))), [0, 0, 0])
 
 
 def test_order_of_images_pixels_and_channels_is_of_no_matter(rng):
     maps = rng.normal(size=(4, 6, 5))
     order = rng.permutation(6)
     shuffled = maps[rng.permutation(4)][:, order][:, :, rng.permutation(5)]
-    np.testing.assert_allclose(independence(shuffled), independence(maps).numpy()[order], rtol=1e-6)
+    assert_allclose(independence(shuffled), independence(maps).numpy()[order], rtol=1e-6)
 
 
 def residual_net():
@@ -67,7 +65,7 @@ def residual_net():
     y = keras.layers.ReLU(name="relu2")(keras.layers.Add(name="add")([x, y]))
     y = keras.layers.SeparableConv2D(5, 3, name="separable")(y)
     y = keras.layers.DepthwiseConv2D(2, depth_multiplier=2, name="depthwise")(y)
-    tail = keras.Sequential([keras.Input((10,)), keras.layers.Dense(3, name="logits")], name="tail")
+    tail = stack((10,), keras.layers.Dense(3, name="logits"), name="tail")
     model = keras.Model(inputs, tail(keras.layers.GlobalMaxPooling2D()(y)))
     rng = np.random.default_rng(1)
     for norm in ("norm1", "norm2"):
@@ -103,9 +101,7 @@ def test_maps_are_those_after_the_activation_or_before_the_layer(layer, axis, ta
     kernel = "pointwise_kernel" if layer == "separable" else "kernel"
     name = f"{layer}/{kernel}"
     [found] = feature_maps(model, {name: find_kernels(model)[name]}, IMAGES, axis=axis).values()
-    np.testing.assert_allclose(
-        found, np.moveaxis(wanted, -1, 1).reshape(5, wanted.shape[-1], -1), atol=1e-6
-    )
+    assert_allclose(found, np.moveaxis(wanted, -1, 1).reshape(5, wanted.shape[-1], -1), atol=1e-6)
 
 
 def test_a_subclassed_model_is_watched_too_and_a_layer_that_is_called_twice_has_all_its_maps():
@@ -122,9 +118,7 @@ def test_a_subclassed_model_is_watched_too_and_a_layer_that_is_called_twice_has_
     model(IMAGES)
     [maps] = feature_maps(model, find_kernels(model), IMAGES, axis=-1).values()
     assert maps.shape == (5, 3, 72)
-    np.testing.assert_allclose(
-        maps[:, :, 36:], np.moveaxis(model(IMAGES), -1, 1).reshape(5, 3, 36), atol=1e-6
-    )
+    assert_allclose(maps[:, :, 36:], np.moveaxis(model(IMAGES), -1, 1).reshape(5, 3, 36), atol=1e-6)
 
 
 @pytest.mark.parametrize("axis", [-2, -1])
@@ -137,10 +131,8 @@ def test_the_least_independent_channels_go(axis):
     masks = chip(model, images, axis=axis, layers=["conv1"])
     assert not any("call" in vars(layer) for layer in model._flatten_layers())
     kept = np.moveaxis(masks["conv1/kernel"], axis, 0).reshape(4, -1)
-    np.testing.assert_array_equal(kept.all(axis=1), kept.any(axis=1))
-    np.testing.assert_array_equal(
-        np.flatnonzero(kept.any(axis=1)), np.sort(np.argsort(by_svd(maps))[2:])
-    )
+    assert_array_equal(kept.all(axis=1), kept.any(axis=1))
+    assert_array_equal(np.flatnonzero(kept.any(axis=1)), np.sort(np.argsort(by_svd(maps))[2:]))
 
 
 @pytest.mark.parametrize(
@@ -159,14 +151,12 @@ def test_the_least_independent_channels_go(axis):
     ],
 )
 def test_refusals(settings, message):
-    with pytest.raises(InputError, match=message):
-        chip(residual_net(), **settings)
+    assert_refused(message, chip, residual_net(), **settings)
 
 
 def test_maps_of_a_grouped_convolution_are_more_than_its_kernel_has_channels():
-    model = keras.Sequential(
-        [keras.Input((6, 6, 4)), keras.layers.Conv2D(4, 3, groups=2, name="grouped")]
-    )
+    model = stack((6, 6, 4), keras.layers.Conv2D(4, 3, groups=2, name="grouped"))
     images = np.ones((2, 6, 6, 4), np.float32)
-    with pytest.raises(InputError, match=r"'chip' for '.*grouped/kernel', 2 channels with 4 maps"):
-        chip(model, images, axis=-2)
+    assert_refused(
+        r"'chip' for '.*grouped/kernel', 2 channels with 4 maps", chip, model, images, axis=-2
+    )

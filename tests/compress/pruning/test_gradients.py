@@ -4,14 +4,16 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
 from tests.builders.pruning_reference import loss_gradients
+from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import EPS, X, Y, decayed_model, small_model
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.scores import gradient, undecayed
-from tfaudit.errors import InputError
 
 
 def by_hand(model, name, decay):
@@ -52,7 +54,7 @@ def test_spared_kernels_may_be_penalised(of):
     whole = loss_gradients(model, everything, (X, Y), of=of)
     first = next(iter(everything))
     alone = loss_gradients(model, {first: everything[first]}, (X, Y), of=of)
-    np.testing.assert_allclose(alone[first], whole[first], atol=1e-6)
+    assert_allclose(alone[first], whole[first], atol=1e-6)
 
 
 def test_batches_of_any_size_give_the_mean_over_all_examples():
@@ -61,7 +63,7 @@ def test_batches_of_any_size_give_the_mean_over_all_examples():
     whole = loss_gradients(model, kernels, (X, Y))
     batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(7)
     for name, values in loss_gradients(model, kernels, batches).items():
-        np.testing.assert_allclose(values, whole[name], atol=1e-6)
+        assert_allclose(values, whole[name], atol=1e-6)
 
 
 def test_undecayed_pruning_scores_the_loss_without_its_decay():
@@ -70,11 +72,9 @@ def test_undecayed_pruning_scores_the_loss_without_its_decay():
     of_loss, of_data = (loss_gradients(model, kernels, (X, Y), of=of) for of in ("loss", "data"))
     for name, kernel in kernels.items():
         w = kernel.numpy()
-        np.testing.assert_allclose(
-            undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6
-        )
-        np.testing.assert_allclose(undecayed(w, of_data[name], 0.0), gradient(w, of_data[name]))
-        np.testing.assert_allclose(
+        assert_allclose(undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6)
+        assert_allclose(undecayed(w, of_data[name], 0.0), gradient(w, of_data[name]))
+        assert_allclose(
             undecayed(w, np.zeros_like(w), EPS), EPS * w**2, rtol=1e-6
         )  # at a minimum: MP
 
@@ -98,13 +98,16 @@ def test_undecayed_pruning_scores_the_loss_without_its_decay():
     ],
 )
 def test_refusals(settings, message):
-    with pytest.raises(InputError, match=message):
-        prune(small_model(), 0.5, method="gradient", **settings)
+    assert_refused(message, prune, small_model(), 0.5, method="gradient", **settings)
 
 
 def test_a_model_without_a_loss_is_refused():
-    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
-    with pytest.raises(
-        InputError, match="model: got a model without a loss, expected a compiled model"
-    ):
-        prune(model, 0.5, method="gradient", gradient_data=(X, Y))
+    model = stack((6,), keras.layers.Dense(2))
+    assert_refused(
+        "model: got a model without a loss, expected a compiled model",
+        prune,
+        model,
+        0.5,
+        method="gradient",
+        gradient_data=(X, Y),
+    )

@@ -6,6 +6,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_array_equal
 
 from tests.builders.equality import assert_all_close
 from tests.builders.pruning_reference import highest, keep_count
@@ -62,7 +63,7 @@ def test_compiled_masks_of_a_large_kernel_with_ties(scope, jit_compile):
 def test_a_nan_stays():
     scores = np.array([1.0, np.nan, np.inf, 2.0], np.float32)
     [mask] = masks([scores], 0.75, "layer")
-    np.testing.assert_array_equal(mask, [False, True, False, False])
+    assert_array_equal(mask, [False, True, False, False])
 
 
 @given(st.integers(1, 2**25), SPARSITY)

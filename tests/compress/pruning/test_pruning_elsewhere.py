@@ -4,8 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
@@ -16,7 +18,7 @@ X, Y = np.random.default_rng(0).normal(size=(2, 96, 8)).astype("float32")
 
 def network(**settings):
     layers = [keras.layers.Dense(8, name="one", **settings), keras.layers.Dense(8, name="two")]
-    model = keras.Sequential([keras.Input((8,)), *layers])
+    model = stack((8,), *layers)
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse")
     return model
 
@@ -48,7 +50,7 @@ def test_checkpoints_are_ordinary_files(tmp_path):
     loaded = keras.saving.load_model(tmp_path / "2.keras")
     assert zeros(loaded) == [32, 32]
     for own, read in zip(model.optimizer.variables, loaded.optimizer.variables, strict=True):
-        np.testing.assert_array_equal(own.numpy(), read.numpy())
+        assert_array_equal(own.numpy(), read.numpy())
 
 
 def test_an_interrupted_fit_leaves_no_masks():

@@ -26,8 +26,9 @@ from tests.builders.small_nets import (
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_dense_then_pruned_then_dense():
     model, twin = small_model(), small_model()
     fit(model)
@@ -50,7 +51,6 @@ def reset(model, weights):
             variable.assign(tf.zeros(variable.shape, variable.dtype))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "schedule",
     first_and_nightly([0.8, POLYNOMIAL]),
@@ -92,19 +92,20 @@ class Stop(keras.callbacks.Callback):
             raise self.error
 
 
-@pytest.mark.slow
-def test_after_an_exception_the_next_fit_is_a_plain_one():
-    model = small_model()
+def test_after_an_exception_the_next_fit_is_a_plain_one_and_another_model_is_pruned():
+    model, pruning = small_model(), Pruning(ConstantSparsity(0.5, 1))
     with pytest.raises(KeyboardInterrupt):
-        fit(model, Pruning(ConstantSparsity(0.5, 1)), Stop(KeyboardInterrupt))
+        fit(model, pruning, Stop(KeyboardInterrupt))
     assert zeros(model) == zeros_at(0.5)
+    other = small_model()
+    fit(other, pruning, epochs=1)
+    assert zeros(other) == zeros_at(0.5)
     fit(model, epochs=1)
     assert zeros(model) == DENSE
     assert model.get_layer("hidden").kernel.constraint is None
     assert "make_train_function" not in vars(model)
 
 
-@pytest.mark.slow
 def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
     model, pruning = small_model(), gradual()
     with pytest.raises(RuntimeError):
@@ -115,19 +116,6 @@ def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
     assert_same_weights(model, reference[0])
 
 
-@pytest.mark.slow
-def test_after_an_exception_one_may_compile_or_use_another_model():
-    model, pruning = small_model(), Pruning(0.8)
-    with pytest.raises(RuntimeError):
-        fit(model, pruning, Stop(RuntimeError))
-    other = small_model()
-    fit(other, pruning)
-    assert zeros(other) == zeros_at(0.8)
-    fit(compiled(model))
-    assert zeros(model) == DENSE
-
-
-@pytest.mark.slow
 def test_a_callback_may_force_a_new_trace_in_the_middle():
     class Freeze(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -141,7 +129,6 @@ def test_a_callback_may_force_a_new_trace_in_the_middle():
     assert zeros(model) == DENSE
 
 
-@pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
     model = small_model()
     checkpoint = keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras")
@@ -152,7 +139,6 @@ def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
     assert_same_weights(resumed, reference[0])
 
 
-@pytest.mark.slow
 def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
     schedule = PolynomialDecay(0.0, 0.8, 1, 6, frequency=5)
     model, pruning = small_model(), Pruning(schedule)
@@ -164,7 +150,6 @@ def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
     assert zeros(resumed) == zeros_at(0.8)
 
 
-@pytest.mark.slow
 def test_saved_models_need_no_tfaudit(warm_python, tmp_path):
     model = small_model()
     fit(model, Pruning(0.8), keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras"))
@@ -198,7 +183,6 @@ class Subclassed(keras.Model):
         return self.last(self.cells(self.attention(x, x)))
 
 
-@pytest.mark.slow
 def test_a_subclassed_model_that_fit_builds():
     model, pruning = compiled(Subclassed()), Pruning(0.5)
     fit(model, pruning)

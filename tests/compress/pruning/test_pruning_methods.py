@@ -21,6 +21,8 @@ from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.schedules import ConstantSparsity, PolynomialDecay
 
+pytestmark = pytest.mark.slow
+
 DATA = (X[:30], Y[:30])
 POLYNOMIAL = PolynomialDecay(0.2, 0.7, begin_step=2, end_step=10, frequency=4)
 
@@ -73,7 +75,6 @@ def pruning(method, gradient):
     return Pruning(POLYNOMIAL, method=method, decay=EPS, **settings)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "gradient"),
     first_and_nightly(
@@ -89,19 +90,17 @@ def test_training_equals_a_loop_that_is_written_out(method, gradient):
     assert_same_weights(model, wanted, atol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", first_and_nightly(["undecayed", "l2"]))
 def test_every_way_to_compile_gives_the_same(method):
-    models = []
-    for compiling in ({}, {"steps_per_execution": 4}, {"jit_compile": True}):
-        models.append((decayed_model(**compiling), pruning(method, "loss")))
-        fit(*models[-1], epochs=1)
-    for model, callback in models[1:]:
-        assert_equal_masks(models[0][1].masks(), callback.masks())
-        assert_same_weights(models[0][0], model, atol=1e-5)
+    pairs = []
+    for compiling in ({}, {"steps_per_execution": 4, "jit_compile": True}):
+        pairs.append((decayed_model(**compiling), pruning(method, "loss")))
+        fit(*pairs[-1], epochs=1)
+    (plain, expected), (model, callback) = pairs
+    assert_equal_masks(expected.masks(), callback.masks())
+    assert_same_weights(plain, model, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_taking_gradients_moves_neither_statistics_nor_metrics():
     def net():
         keras.utils.set_random_seed(0)

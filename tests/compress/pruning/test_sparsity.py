@@ -1,5 +1,6 @@
 import keras
 
+from tests.builders.stacks import stack
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.sparsity import sparsity
 
@@ -28,5 +29,5 @@ def test_every_kernel_and_both_totals():
 
 
 def test_a_model_without_kernels_has_totals_of_zero():
-    model = keras.Sequential([keras.Input((3,)), keras.layers.ReLU()])
+    model = stack((3,), keras.layers.ReLU())
     assert sparsity(model)["sparsity"].tolist() == [0, 0]

@@ -6,8 +6,9 @@ PyTorch ran once: torch_masks.py says how and writes the file that is read here.
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
-from tests.builders.pruning_reference import highest, keep_count
+from tests.builders.pruning_reference import highest
 from tests.compress.pruning.torch_masks import AMOUNTS, PLACE, SHAPES, STRUCTURED
 from tfaudit.compress.pruning.channels import expand_channel_mask
 from tfaudit.compress.pruning.one_shot import prune
@@ -37,7 +38,7 @@ def recorded(what, amount):
 
 def assert_equal(found, wanted):
     for name, mask in wanted.items():
-        np.testing.assert_array_equal(found.get(name, found.get(f"{name}/kernel")), mask)
+        assert_array_equal(found.get(name, found.get(f"{name}/kernel")), mask)
 
 
 @pytest.mark.parametrize("amount", AMOUNTS)
@@ -66,9 +67,3 @@ def test_random_numbers(amount):
             for name, draws in recorded(f"draws{axis}", amount).items()
         }
         assert_equal(spreads, recorded(f"random_structured{axis}", amount))
-
-
-def test_where_half_a_weight_would_go_pytorch_rounds_what_goes_and_we_round_what_stays():
-    # torch.nn.utils.prune._compute_nparams_toprune: round(amount * n). TF-MOT and we: keep round(n * (1 - amount)).
-    assert 5 - round(0.5 * 5) == 3
-    assert keep_count(5, 0.5) == 2

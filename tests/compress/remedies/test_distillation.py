@@ -3,13 +3,16 @@
 import keras
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.special import log_softmax, rel_entr, softmax
 
 import tfaudit
 from tests.builders.equality import assert_all_close
+from tests.builders.refusals import assert_refused
 from tests.builders.remedy_nets import CLASSES, HELD_OUT, X, Y, compiled, fit, net
 from tests.builders.small_nets import Counted, WithoutInputs
-from tfaudit import Distillation, InputError
+from tests.builders.stacks import stack
+from tfaudit import Distillation
 
 TEACHER = net(7)
 
@@ -51,7 +54,7 @@ def test_the_loss_is_the_own_one_plus_the_definition(settings):
     student, teacher = logits(model), logits(TEACHER)
     wanted = by_hand(student, teacher, **settings)
     got = first_loss(model, Distillation(TEACHER, **settings))
-    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    assert_allclose(got, wanted, rtol=1e-5)
 
 
 @pytest.mark.slow
@@ -68,23 +71,19 @@ def test_sample_and_class_weights_multiply_the_term_and_metrics_see_the_users_ow
             model, Distillation(TEACHER, focus=(1, 1)), epochs=1, batch_size=64, **settings
         ).history
         wanted = by_hand(student, teacher, focus=(1, 1), weights=own)
-        np.testing.assert_allclose(history["loss"][0], wanted, rtol=1e-5)
+        assert_allclose(history["loss"][0], wanted, rtol=1e-5)
         right = student.argmax(1) == Y[:64]
-        np.testing.assert_allclose(
-            history["accuracy"][0], np.average(right, weights=own), rtol=1e-5
-        )
+        assert_allclose(history["accuracy"][0], np.average(right, weights=own), rtol=1e-5)
 
 
 @pytest.mark.slow
 def test_probabilities_and_one_hot_targets_give_the_same_loss():
     plain = first_loss(compiled(net()), Distillation(TEACHER, focus=(1, 2)))
     model, teacher = compiled(net(softmax=True), softmax=True), net(7, softmax=True)
-    np.testing.assert_allclose(
-        first_loss(model, Distillation(teacher, focus=(1, 2))), plain, rtol=1e-4
-    )
+    assert_allclose(first_loss(model, Distillation(teacher, focus=(1, 2))), plain, rtol=1e-4)
     model = compiled(net(), loss=keras.losses.CategoricalCrossentropy(from_logits=True))
     one_hot = np.eye(CLASSES, dtype=np.float32)[Y[:64]]
-    np.testing.assert_allclose(
+    assert_allclose(
         first_loss(model, Distillation(TEACHER, focus=(1, 2)), y=one_hot), plain, rtol=1e-5
     )
 
@@ -93,12 +92,7 @@ def test_probabilities_and_one_hot_targets_give_the_same_loss():
 def test_one_unit_is_a_model_of_two_classes(probabilities):
     def one(seed):
         keras.utils.set_random_seed(seed)
-        return keras.Sequential(
-            [
-                keras.Input((6,)),
-                keras.layers.Dense(1, activation="sigmoid" if probabilities else None),
-            ]
-        )
+        return stack((6,), keras.layers.Dense(1, activation="sigmoid" if probabilities else None))
 
     model, labels = one(1), (Y[:64] > 1).astype(int)
     model.compile(
@@ -111,7 +105,7 @@ def test_one_unit_is_a_model_of_two_classes(probabilities):
     student, teacher = (np.stack([np.zeros(64), values], axis=1) for values in pair)
     wanted = by_hand(student, teacher, labels, focus=(0.5, 2))
     got = first_loss(model, Distillation(one(2), focus=(0.5, 2)), y=labels)
-    np.testing.assert_allclose(got, wanted, rtol=1e-4)
+    assert_allclose(got, wanted, rtol=1e-4)
 
 
 def test_gradients_are_those_of_the_definition():
@@ -122,7 +116,7 @@ def test_gradients_are_those_of_the_definition():
     fit(model, Distillation(TEACHER, temperature=tau, weight=2.0), epochs=1, batch_size=64)
     own = softmax(student, 1) - np.eye(CLASSES)[Y[:64]]
     drawn = 2.0 * tau * (softmax(student / tau, 1) - softmax(teacher / tau, 1))
-    np.testing.assert_allclose(
+    assert_allclose(
         before - model.get_layer("logits").bias.numpy(), (own + drawn).mean(0), atol=1e-6
     )
 
@@ -135,7 +129,7 @@ def test_the_teacher_may_be_the_model_before_it_is_pruned_and_is_never_trained()
     tfaudit.prune(model, 0.5)
     student = logits(model)
     wanted = by_hand(student, teacher, weight=5.0)
-    np.testing.assert_allclose(first_loss(model, remedy), wanted, rtol=1e-5)
+    assert_allclose(first_loss(model, remedy), wanted, rtol=1e-5)
     weights = [weight.copy() for weight in TEACHER.get_weights()]
     fit(compiled(net()), Distillation(TEACHER))
     assert_all_close(weights, TEACHER.get_weights())
@@ -152,7 +146,7 @@ def test_another_teacher_is_used_without_a_new_trace():
     assert model.traces == once
     model.set_weights(start)
     student = logits(model)
-    np.testing.assert_allclose(got, by_hand(student, logits(net(9))), rtol=1e-5)
+    assert_allclose(got, by_hand(student, logits(net(9))), rtol=1e-5)
 
 
 def augmenting(copies, seed=1):
@@ -174,7 +168,7 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
     images = X[:64].clip(-1, 1).reshape(64, 6, 1, 1)
     twin = compiled(augmenting(True))
     plain = fit(twin, x=images, epochs=1, batch_size=64).history["loss"][0]
-    np.testing.assert_allclose(
+    assert_allclose(
         first_loss(model, Distillation(teacher, weight=50.0), x=images), plain, rtol=1e-5
     )
     assert "call" not in vars(model.layers[1])
@@ -189,7 +183,6 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
             lambda: Distillation(TEACHER, temperature=0),
             "temperature: got 0, expected a number above 0",
         ),
-        (lambda: Distillation(TEACHER, weight=-1), "weight: got -1, expected a number above 0"),
         (
             lambda: Distillation(TEACHER, focus=(1, -1)),
             r"focus: got \(1, -1\), expected \(alpha, beta\)",
@@ -201,13 +194,11 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
     ],
 )
 def test_settings_that_are_refused(make, message):
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
+    assert_refused(message, make)
 
 
 def other_width():
-    return keras.Sequential([keras.Input((6,)), keras.layers.Dense(3)])
+    return stack((6,), keras.layers.Dense(3))
 
 
 def of_unknown_scores():
@@ -257,9 +248,7 @@ def test_models_that_are_refused_are_not_changed(model, teacher, message):
         model, images = model(), X[:64]
         teacher = teacher()
     before = model.get_weights()
-    with pytest.raises(InputError, match=message) as caught:
-        fit(model, Distillation(teacher), x=images)
-    assert "\n" not in str(caught.value)
+    assert_refused(message, lambda: fit(model, Distillation(teacher), x=images))
     assert_all_close(before, model.get_weights())
 
 
@@ -268,6 +257,6 @@ def test_losses_of_validation_do_not_contain_the_term():
     history = fit(
         model, Distillation(TEACHER, weight=100.0), validation_data=HELD_OUT, epochs=1
     ).history
-    np.testing.assert_allclose(
+    assert_allclose(
         history["val_loss"][0], cross_entropy(logits(model, HELD_OUT[0]), HELD_OUT[1]), rtol=1e-5
     )

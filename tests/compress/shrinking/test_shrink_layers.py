@@ -4,8 +4,10 @@ import keras
 import numpy as np
 import pytest
 from keras import layers, ops
+from numpy.testing import assert_allclose
 
 from tests.builders.silenced_nets import lively, shrunk_channels, silence
+from tests.builders.stacks import stack
 from tfaudit.compress.shrinking.shrink import shrink
 
 OUT = {"reader": 3}
@@ -394,11 +396,9 @@ def test_models_inside_the_model_are_shrunk_by_themselves():
     inner = net(conv(6, name="first"), conv(4, name="second"), reader=layers.ReLU())
     silence(inner, "first", [0, 1])
     silence(inner, "second", [0, 1])
-    stack = keras.Sequential(
-        [keras.Input((3, 3, 4)), conv(5, 1, name="deep"), layers.Flatten()], name="stack"
-    )
+    part = stack((3, 3, 4), conv(5, 1, name="deep"), layers.Flatten(), name="stack")
     inputs = keras.Input((7, 7, 2))
-    model = keras.Model(inputs, layers.Dense(3, name="reader")(stack(inner(inputs))))
+    model = keras.Model(inputs, layers.Dense(3, name="reader")(part(inner(inputs))))
     after = shrunk_channels(lively(model))
     assert after == {f"{inner.name}/first": 4, f"{inner.name}/second": 4, "stack/deep": 5, **OUT}
 
@@ -416,4 +416,4 @@ def test_images_of_any_size():
         np.random.default_rng(0).normal(size=(2, 9, 11, 2)).astype(np.float32),
     )
     assert smaller.get_layer("conv").filters == 4
-    np.testing.assert_allclose(smaller(images), model(images), atol=1e-5)
+    assert_allclose(smaller(images), model(images), atol=1e-5)

@@ -133,7 +133,6 @@ IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
             {"images": IMAGES.astype(np.float32)},
             r"got float32 \(1, 8, 8, 3\), expected a uint8 array",
         ),
-        ({"images": IMAGES.astype(np.int64)}, r"got int64 \(1, 8, 8, 3\), expected a uint8 array"),
         (
             {"images": [IMAGES[0], IMAGES[0, :5]]},
             r"images: got a list, expected a uint8 array \(N, H, W, C\), C is 1 or 3$",
@@ -145,9 +144,7 @@ IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
         ({"severity": 0}, "severity: got 0, expected 1 to 5"),
         ({"severity": 6}, "severity: got 6, expected 1 to 5"),
         ({"severity": 2.0}, r"severity: got 2\.0, expected 1 to 5"),
-        ({"severity": "3"}, "severity: got '3', expected 1 to 5"),
         ({"seed": -1}, r"seed: got -1, expected a whole number from 0 to 2\*\*63 - 1"),
-        ({"seed": 0.5}, r"seed: got 0\.5, expected a whole number from 0 to"),
         ({"first": 2**63}, f"first: got {2**63}, expected a whole number from 0 to"),
         ({"scale": "mnist"}, "scale: got 'mnist', expected 'imagenet', 'cifar' or None"),
         (
