@@ -16,7 +16,7 @@ from rich.console import Console
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import and_nightly, seeds
 from tests.builders.pages import words
-from tests.builders.simulated_studies import random_store
+from tests.builders.simulated_studies import Truth, random_store, simulate
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
@@ -30,6 +30,8 @@ from tfaudit.outlets.gate_tables import first_screen
 from tfaudit.outlets.html import report_html
 from tfaudit.outlets.markdown import study_markdown
 from tfaudit.population.stored_features import save_features
+from tfaudit.predictions import Predictions
+from tfaudit.store.external import import_predictions
 
 MARKS = {
     "FAIL": "fail",
@@ -382,6 +384,37 @@ def place(open_page, run, monkeypatch):
     """`place(store)` is a study with its outlets; its report has empty charts."""
     monkeypatch.setattr("tfaudit.charts.rendering.inline_svg", lambda *_, **__: "<svg></svg>")
     return lambda store: Place(store, open_page, run)
+
+
+LOSES = Truth(everywhere=0.03)
+UNLIKE = {
+    "two classes": (LOSES, {"members": 3, "images": 150, "classes": 2}),
+    "many classes": (LOSES, {"members": 3, "images": 20, "classes": 60}),
+    "single pair": (Truth(paired=True, everywhere=0.03), {"members": 1, "images": 150}),
+    "clusters": (Truth(everywhere=0.03, cluster_images=5), {"members": 3, "images": 60}),
+    "text labels": (LOSES, {"members": 2, "images": 60, "classes": 3}),
+}
+"""Five unlike studies: what compression does, and the shape."""
+
+TEXTS = ("very good", "so-so | or less", "<i>none</i> of it")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", UNLIKE)
+def test_figures_of_unlike_studies_are_the_same_everywhere(place, tmp_path, study):
+    truth, shape = UNLIKE[study]
+    before, after = simulate(truth, 7, **shape)
+    _, harmless = simulate(dataclasses.replace(truth, everywhere=0.0), 7, **shape)
+    sides = {"": before, "int8": after, "float16": harmless}
+    if study == "text labels":
+        sides = {
+            name: Predictions.from_top1(side.labels, side.top1, class_names=TEXTS)
+            for name, side in sides.items()
+        }
+    before, variants = sides.pop(""), sides
+    paired = [*variants] if truth.paired else ()
+    here = place(import_predictions(tmp_path, before, variants, name=study, paired=paired))
+    here.agrees(Limits(), in_viewer=True)
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_steps_leave_the_retraining_alone():
 
 @refused_lines("""
     run nope
-        recipe: got 'nope', expected a recipe of `tfaudit list`, or the path of
+        recipe: got 'nope', expected a recipe of `tfaudit list` (perhaps
     run fashion_lenet
         got 'fashion_lenet', expected a recipe of `tfaudit list` (perhaps
     run nope.py

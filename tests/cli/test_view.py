@@ -137,15 +137,15 @@ def test_a_place_that_cannot_be_served_is_one_line(viewer, commands, option, val
     [
         (
             [],
-            "everyone who reaches .*:8.*rate images and unblind.*--password asks.*--read-only lets",
+            "everyone who reaches .*:8.*audits are cached in.*--password asks.*--read-only writes",
         ),
         (
             ["--password"],
-            "everyone who knows the password and reaches .*rate images and unblind.*  --read-only lets",
+            "everyone who knows the password and reaches .*audits are cached in.*  --read-only writes",
         ),
         (
             ["--password", "--read-only"],
-            "everyone who knows .* but change nothing; the connection is not encrypted$",
+            "everyone who knows .*the connection is not encrypted; no file is written$",
         ),
     ],
 )

@@ -95,14 +95,34 @@ def test_evaluations_are_counted_one_by_one():
     assert "left" not in ended.splitlines()[-1]
 
 
-def test_members_and_then_evaluations():
+def test_members_and_then_evaluations_are_counted_together():
     console = Console(file=io.StringIO())
     progress = PlainProgress(console)
-    progress.begin([Job("dense", 0)], 1)
-    progress.update(Event("failed", Job("dense", 0), "boom"))
+    first, second = Job("dense", 0), Job("dense", 1)
+    progress.begin([first, second], 2, then={"evaluations": 80})
+    progress.update(Event("done", first))
+    progress.update(Event("failed", second, "boom"))
     progress.begin([FOG], 40, what="evaluations")
     progress.update(Event("done", FOG))
-    assert console.file.getvalue().splitlines()[-1] == "[40/40] fog 3 done"
+    lines = console.file.getvalue().splitlines()
+    assert lines[0] == "2 members, then 80 evaluations: 82 in all"
+    assert lines[1].startswith("[1/82] dense/000 done")
+    assert lines[-1] == "[42/42] fog 3 done"  # the failed member is not tested
+
+
+def test_a_live_bar_is_one_line_of_80_columns():
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    progress = LiveProgress(console)
+    jobs = [Job(f"magnitude-0.5-treatment=one_shot-spare=logits-{i}", 0) for i in range(9)]
+    progress.begin(jobs, 70, then={"evaluations": 840})
+    for job in jobs:
+        progress.update(Event("started", job))
+    progress.update(Event("failed", jobs[0], "boom"))
+    (line,) = console.render_lines(progress.bar.get_renderable())
+    text = "".join(segment.text for segment in line)
+    assert "61/910" in text
+    assert "1 failed" in text
+    assert "8 running (mag" in text
 
 
 def test_the_time_left_follows_from_the_steps_of_the_jobs_and_the_workers(monkeypatch):

@@ -54,7 +54,27 @@ def test_lines_and_the_time_that_is_left(display):
         "[1/4] int8: pass, 4,096 bytes",  # how long a training takes is unknown yet
         "[2/4] fine-tuning int8, 90 % fewer channels",  # said when it begins, for it may take long
         "[2/4] int8, 90 % fewer channels: left out. Fails before it is quantized: so, at most about 32 s left",
+        "[3/4] 1 left out",
         "[4/4] int8, 50 % fewer channels: fail, 1,000 bytes, made earlier",
+    ]
+
+
+def test_candidates_that_are_left_out_are_counted_in_a_line(display):
+    progress, printed = display(*range(9))
+    plan = [Candidate("int8", percentile=99 + share / 10) for share in range(7)]
+    needless = Trial(NOT_TRIED, "Not smaller than int8, which passes.")
+    outcomes = ("pass", None, None, None, "fail", None, None)
+    progress.begin(plan)
+    for candidate, outcome in zip(plan, outcomes, strict=True):
+        if outcome:
+            progress.start(candidate, quick("int8"))
+        progress.end(candidate, trial(outcome, 4096) if outcome else needless)
+    lines = [line.partition(":")[0] for line in printed.getvalue().splitlines()[1:]]
+    assert lines == [
+        "[1/7] int8, percentile 99",
+        "[4/7] 3 left out",
+        "[5/7] int8, percentile 99.4",
+        "[7/7] 2 left out",
     ]
 
 

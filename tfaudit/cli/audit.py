@@ -37,7 +37,7 @@ MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to
 
 HELP = (
     "Audit predictions made with any framework. TensorFlow is not needed.",
-    "tfaudit audit --labels y.npy --baseline dense*.npy --compressed int8='q*.npy' pruned='p*.npy'",
+    "Example: tfaudit audit --labels y.npy --baseline dense*.npy --compressed int8='q*.npy' pruned='p*.npy'",
     "A file holds scores (logits or probabilities) or top-1 classes. Arrays (.npy, .npz): floats of shape "
     "(examples, classes) or (members, examples, classes), or integers, (examples,) or (members, examples). Tables "
     "(.csv, .parquet): a column per class, or a column `prediction`; for several members also a column `member`.",

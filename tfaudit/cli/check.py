@@ -28,6 +28,8 @@ def check(
 
     Every file of every member is read and compared with its checksum. Nothing is changed. Of a file of predictions,
     print what each column is read as.
+
+    Example: tfaudit check runs/digits
     """
     if path.is_file():
         from tfaudit.readers.prediction_files import plan_of_file
@@ -59,7 +61,9 @@ def _check_study(directory: Path) -> None:
 def _members(store: Store) -> Iterator[str]:
     from rich.progress import track
 
-    for variant, member in track(store.expected(), "members", console=err, transient=True):
+    quiet = not err.is_terminal
+    members = track(store.expected(), "members", console=err, transient=True, disable=quiet)
+    for variant, member in members:
         if damage := store.damage(variant, member):
             yield f"{variant}, member {member}: {damage}"
     for gap in store.missing():

@@ -38,18 +38,24 @@ def compare(
     directory: StudyOut = None,
     csv: Annotated[Path | None, output_file("Write the table of all classes here.")] = None,
 ) -> None:
-    """Show what compressed models lose: overall, per class and per image."""
+    """Show what compressed models lose: overall, per class and per image.
+
+    Example: tfaudit compare --baseline a.keras --compressed b.tflite --data x.npz
+    """
     from tfaudit.audits.classes.classes import corrected_together
     from tfaudit.audits.doubts import not_above_chance
     from tfaudit.audits.model_pair.model_pair import compare as compare_pair
     from tfaudit.cli.model_predictions import predict_models, require_model_files
+    from tfaudit.cli.steps import Steps
     from tfaudit.outlets.pair_tables import pair_tables
 
     require_level("alpha", alpha)
     require_model_files(baseline=[baseline], compressed=compressed, twin=twin or [])
-    models = predict_models(
-        baseline, [*compressed, *(twin or [])], data, images, thumbnails=directory is not None
-    )
+    stored = directory is not None
+    with Steps() as steps:
+        models = predict_models(
+            baseline, [*compressed, *(twin or [])], data, images, thumbnails=stored, steps=steps
+        )
     pairs = {
         name: compare_pair(models.baseline, predictions, alpha=alpha)
         for name, predictions in models.compressed.items()

@@ -96,6 +96,8 @@ def compress(
     All data judge plain files, which are made without labels. Other candidates are chosen on one part of the data and
     judged on the other. Both are judged from the largest down to the first that does not pass. Only a file that passes
     becomes DIR/model.tflite. The same command resumes an interrupted search.
+
+    Example: tfaudit compress a.keras --data x.npz --max-overall-drop 2
     """
     limits = read_limits(gate, limit_flags)
     seconds = None if budget is None else seconds_of(budget)
@@ -105,17 +107,23 @@ def compress(
     require_keras_file(model)
     directory = directory or Path("compressed") / model.stem
     from tfaudit.cli.model_predictions import ModelFile
+    from tfaudit.cli.steps import Steps
     from tfaudit.compress.model_comparison import outputs_of
 
     [output] = outputs_of(images.output, [str(model)])
-    loaded = ModelFile.read(model, images, output)
-    examples = read_examples(loaded, data, images)
-    trained_on = None
-    if train is not None:
-        with renamed(data="train", split="train_split"):
-            trained_on = read_examples(
-                loaded, train, dataclasses.replace(images, split=train_split)
-            )
+    with Steps() as steps:
+        steps.plan(2 + (train is not None))
+        steps.begin(f"Reading {model}")
+        loaded = ModelFile.read(model, images, output)
+        steps.begin(f"Reading {data}")
+        examples = read_examples(loaded, data, images)
+        trained_on = None
+        if train is not None:
+            steps.begin(f"Reading {train}")
+            with renamed(data="train", split="train_split"):
+                trained_on = read_examples(
+                    loaded, train, dataclasses.replace(images, split=train_split)
+                )
     # imported here because by now the model's file is read and TensorFlow has started quietly
     from tfaudit.search.progress import PrintedProgress
     from tfaudit.search.search import FINE_TUNING, compress_to_limits

@@ -1,6 +1,8 @@
 """The Typer application, its two output streams, and the arguments that several subcommands share."""
 
 import contextlib
+import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -155,11 +157,16 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **options: Any
     ) -> Any:
-        """Register a subcommand, as Typer does; a `Group` of its arguments becomes one option per part."""
-        register = super().command(name, cls=cls or Command, **options)
+        """Register a subcommand, as Typer does; a `Group` of its arguments becomes one option per part.
+
+        The help is `help`, or the docstring, whose paragraphs are broken anew to fit the terminal.
+        """
+        register = functools.partial(super().command, name, cls=cls or Command)
 
         def registered(function: Callable[..., Any]) -> Callable[..., Any]:
-            register(with_options_of_groups(function))
+            text = inspect.cleandoc(options.pop("help", function.__doc__) or "")
+            joined = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+            register(help=joined, **options)(with_options_of_groups(function))
             return function
 
         return registered

@@ -38,6 +38,8 @@ def cost(
 
     Each round times every model once. In a study the first member of every variant is measured, and its reports show
     the results.
+
+    Example: tfaudit cost a.keras b.tflite
     """
     from tfaudit.compress.cost import measure_variants
     from tfaudit.runtime.captured_output import captured_output

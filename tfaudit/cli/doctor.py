@@ -36,7 +36,10 @@ FOLDER = "TFDS_DATA_DIR"  # environment variable that names the folder of the pr
 
 @app.command()
 def doctor() -> None:
-    """Show versions, extras, extensions, devices, prepared data sets and free disk space."""
+    """Show versions, extras, extensions, devices, prepared data sets and free disk space.
+
+    Example: tfaudit doctor
+    """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=False, padding=(0, 2, 0, 0))
     system = f"Python {platform.python_version()}, {platform.platform(terse=True)}"
     rows = [

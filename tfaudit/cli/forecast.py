@@ -34,16 +34,21 @@ def forecast(
         Path | None, output_file("Write all images here, the most endangered first.")
     ] = None,
 ) -> None:
-    """List the images whose predictions compression is likely to change first. Nothing is compressed."""
+    """List the images whose predictions compression is likely to change first. Nothing is compressed.
+
+    Example: tfaudit forecast a.keras --data x.npz --csv margins.csv
+    """
     from rich.table import Table
 
     from tfaudit.audits.forecast.forecast import forecast as forecast_images
     from tfaudit.cli.model_predictions import predict_models
+    from tfaudit.cli.steps import Steps
     from tfaudit.outlets.csv_files import csv_bytes
     from tfaudit.store.requested_files import write_requested
 
     require(first > 0, "first", first, "a number above 0")
-    models = predict_models(model, [], data, images)
+    with Steps() as steps:
+        models = predict_models(model, [], data, images, steps=steps)
     result = forecast_images(models.baseline)
     facts = result.summary()
     noun = models.examples_are

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfaudit.cli.gate_sources import GatedModel
 
 SOURCE, LIMITS = "What to judge", "Limits"
-FILES_TO_WRITE = "Files to write; - is standard output, and what people read goes to standard error"
+FILES_TO_WRITE = "Files to write; - is standard output"
 
 
 @app.command(cls=MultiwordCommand)
@@ -138,9 +138,13 @@ def gate(
     """Judge compressed models by limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
     A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
-    how many images or members would decide; in JUnit XML that is an error.
+    how many images or members would decide; in JUnit XML that is an error. Where a file is standard
+    output, what people read goes to standard error.
+
+    Example: tfaudit gate runs/digits --max-worst-class-drop 5
     """
     from tfaudit.cli.gate_sources import GroupTable, from_files, from_models, from_study
+    from tfaudit.cli.steps import Steps
     from tfaudit.store.judging import BY_DEFAULT
     from tfaudit.store.store import open_store
 
@@ -157,43 +161,52 @@ def gate(
     if limits.group_drop_pp is None:
         refuse("without --max-group-drop", groups=groups, group=group, min_group=min_group)
     named = GroupTable(groups, group or (), predictions.id)
-    if directory is not None:
-        variant = variant or ([judging.chosen] if judging.chosen else None)
-        slices = limits.slice_drop_pp is not None
-        corrupted = limits.corruption_drop_pp is not None
-        candidates = from_study(
-            directory, variant, split, corrupted=corrupted, groups=named, slices=slices
-        )
-    elif not baseline or not compressed:
-        raise InputError("baseline, compressed", "no files", "both options, or a study")
-    elif labels is not None:
-        source = predictions.source(labels, images.classes, images.scores_are)
-        candidates = from_files(
-            source,
-            baseline,
-            compressed,
-            paired=predictions.paired,
-            groups=named,
-            verbose=predictions.verbose,
-        )
-    else:
-        images = dataclasses.replace(images, split=split)
-        slices = limits.slice_drop_pp is not None
-        candidates = from_models(
-            baseline, compressed, str(data), images, groups=named, slices=slices
-        )
-    _check_sizes(limits, candidates.values())
-    verdicts = {
-        pair.name or name: pair.judged(
-            limits,
-            allow_missing=allow_missing,
-            alpha=alpha,
-            looks=looks,
-            look=look,
-            min_group=min_group,
-        )
-        for name, pair in candidates.items()
-    }
+    slices = limits.slice_drop_pp is not None
+    with Steps() as steps:
+        if directory is not None:
+            variant = variant or ([judging.chosen] if judging.chosen else None)
+            corrupted = limits.corruption_drop_pp is not None
+            candidates = from_study(
+                directory,
+                variant,
+                split,
+                corrupted=corrupted,
+                groups=named,
+                slices=slices,
+                steps=steps,
+            )
+        elif not baseline or not compressed:
+            raise InputError("baseline, compressed", "no files", "both options, or a study")
+        elif labels is not None:
+            source = predictions.source(labels, images.classes, images.scores_are)
+            candidates = from_files(
+                source,
+                baseline,
+                compressed,
+                paired=predictions.paired,
+                groups=named,
+                verbose=predictions.verbose,
+                steps=steps,
+            )
+        else:
+            images = dataclasses.replace(images, split=split)
+            candidates = from_models(
+                baseline, compressed, str(data), images, groups=named, slices=slices, steps=steps
+            )
+        _check_sizes(limits, candidates.values())
+        steps.plan(len(candidates))
+        verdicts = {}
+        for name, pair in candidates.items():
+            shown = pair.name or name
+            steps.begin(f"Judging {shown}")
+            verdicts[shown] = pair.judged(
+                limits,
+                allow_missing=allow_missing,
+                alpha=alpha,
+                looks=looks,
+                look=look,
+                min_group=min_group,
+            )
     raise typer.Exit(_report(verdicts, files))
 
 

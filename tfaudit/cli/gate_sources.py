@@ -18,6 +18,7 @@ from tfaudit.audits.gate.measurements import Corrupted
 from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.slices.slices import slices as slices_of
 from tfaudit.cli.options import ImageOptions
+from tfaudit.cli.steps import Steps
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.readers.prediction_files import PredictionFiles, read_columns, read_groups
@@ -141,6 +142,7 @@ def from_study(
     corrupted: bool = False,
     groups: GroupTable | None = None,
     slices: bool = False,
+    steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
     """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`.
 
@@ -150,6 +152,9 @@ def from_study(
     """
     store = open_store(directory)
     keys = _compressed_variants(store, variants, split)
+    steps = steps or Steps()
+    steps.plan(1 + len(keys))
+    steps.begin(f"Reading {directory}")
     data = StudyData(store, split, population=population)
     absent = {gap.variant for gap in data.gaps(split)} - {"dense", *store.variants}
     if absent and variants is None:
@@ -164,8 +169,10 @@ def from_study(
     elif groups is not None and (groups.names or data.group_columns):
         columns = data.groups if groups.names else data.groups[data.group_columns]
         named = groups.chosen(columns.reset_index(drop=True), str(directory))
-    return {
-        key: GatedModel(
+    pairs = {}
+    for key in keys:
+        steps.begin(f"Reading {store.study.names[key]}")
+        pairs[key] = GatedModel(
             data.baseline,
             data.populations[key],
             sizes=_mean_bytes(data, key, "bytes"),
@@ -179,8 +186,7 @@ def from_study(
             examples_are=data.examples_are,
             name=store.study.names[key],
         )
-        for key in keys
-    }
+    return pairs
 
 
 def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
@@ -219,10 +225,14 @@ def from_files(
     paired: bool,
     groups: GroupTable | None = None,
     verbose: bool,
+    steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
     """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
     from tfaudit.cli.audit import read_files
 
+    steps = steps or Steps()
+    steps.plan(1)
+    steps.begin("Reading the files of predictions")
     reference, populations = read_files(source, baseline, compressed, verbose=verbose)
     named = None
     if groups is not None and groups.path is not None:
@@ -241,6 +251,7 @@ def from_models(
     *,
     groups: GroupTable | None = None,
     slices: bool = False,
+    steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
     """Return single models, with their predictions on data; raises the errors of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models, require_model_files
@@ -249,7 +260,7 @@ def from_models(
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     paths = [Path(word) for word in compressed]
     require_model_files(baseline=[Path(baseline[0])], compressed=paths)
-    models = predict_models(Path(baseline[0]), paths, data, options, features=slices)
+    models = predict_models(Path(baseline[0]), paths, data, options, features=slices, steps=steps)
     size = models.sizes["baseline"]
     named = None
     if groups is not None and groups.path is not None:

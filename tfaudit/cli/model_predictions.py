@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
-from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
+from tfaudit.cli.steps import Steps
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.model_files import errors_naming, read_model, require_model_file
 from tfaudit.compress.model_inputs import by_names_of, length_of
@@ -64,6 +64,7 @@ def predict_models(
     *,
     thumbnails: bool = False,
     features: bool = False,
+    steps: Steps | None = None,
 ) -> ModelPredictions:
     """Run every model on the same images, which are read batch by batch, once per model.
 
@@ -74,12 +75,16 @@ def predict_models(
         options: how the images are read.
         thumbnails: whether to make thumbnails; by default none are made.
         features: whether to return features of the baseline.
+        steps: bar of the command; none by default.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
     """
     from tfaudit.compress.model_comparison import outputs_of
 
+    steps = steps or Steps()
+    steps.plan(2 + len(compressed))
+    steps.begin(f"Reading the models and {data}")
     of_baseline = dataclasses.replace(
         options, preprocess=options.baseline_preprocess or options.preprocess
     )
@@ -95,13 +100,15 @@ def predict_models(
         raise InputError("kernels", f"{options.kernels} for Keras models", expected)
     images = read_images(models, data, options)
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
-    before, *after = (_predictions(model, images, options.kernels) for model in models)
+    before, *after = (_predictions(model, images, options.kernels, steps) for model in models)
     if options.kernels != "default":
-        notes += [
-            kernel_note(model, images, predictions)
+        judged = [
+            (model, predictions)
             for model, predictions in zip(models, (before, *after), strict=True)
             if model.is_flatbuffer
         ]
+        steps.plan(len(judged))
+        notes += [kernel_note(model, images, predictions, steps) for model, predictions in judged]
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
     pngs = []
     are_images = len(images.image_shape) == 3
@@ -370,9 +377,11 @@ def preprocessing(mode: str) -> Preprocess:
     )
 
 
-def kernel_note(model: ModelFile, images: LabelledImages, judged: Predictions) -> str:
+def kernel_note(
+    model: ModelFile, images: LabelledImages, judged: Predictions, steps: Steps | None = None
+) -> str:
     """Return with which kernels a flatbuffer is judged, and how many predictions of the default ones are different."""
-    usual = _predictions(model, images, "default")
+    usual = _predictions(model, images, "default", steps or Steps())
     differ = int((usual.top1 != judged.top1).sum())
     return (
         f"{model.path.name} is judged with {model.options.kernels} kernels. They predict another class than the "
@@ -380,20 +389,20 @@ def kernel_note(model: ModelFile, images: LabelledImages, judged: Predictions) -
     )
 
 
-def _predictions(model: ModelFile, images: LabelledImages, kernels: str) -> Predictions:
+def _predictions(
+    model: ModelFile, images: LabelledImages, kernels: str, steps: Steps
+) -> Predictions:
     """Return a model's predictions; `kernels` are those of `predict`."""
-    from rich.progress import Progress
+    steps.begin(f"Predicting with {model.path.name}")
 
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
-        task = bar.add_task(model.path.name, total=len(images.labels))
+    def batches() -> Iterator[np.ndarray]:
+        done = 0
+        for batch in images.batches(model.options.batch_size):
+            yield batch
+            done += length_of(batch)
+            steps.advance(done / len(images.labels))
 
-        def batches() -> Iterator[np.ndarray]:
-            for batch in images.batches(model.options.batch_size):
-                yield batch
-                bar.advance(task, length_of(batch))
-
-        ranked = model.predict(batches(), k=5, kernels=kernels)
-    return Predictions.on(images, ranked)
+    return Predictions.on(images, model.predict(batches(), k=5, kernels=kernels))
 
 
 def _unique(stems: Sequence[str]) -> list[str]:

@@ -79,7 +79,10 @@ def plan(
     ] = None,
     alpha: StudyAlpha = None,
 ) -> None:
-    """Plan a study: how many members and images let the gate pass a model that loses nothing."""
+    """Plan a study: how many members and images let the gate pass a model that loses nothing.
+
+    Example: tfaudit plan --paired --flips .03
+    """
     from tfaudit.audits.comparison import Comparison
     from tfaudit.audits.planning.planning import (
         IMAGES,

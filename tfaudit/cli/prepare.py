@@ -26,7 +26,10 @@ def prepare(
     ] = False,
     skip_unreadable: SkipUnreadable = 0,
 ) -> None:
-    """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""
+    """Prepare a TensorFlow Datasets data set from local files. It then loads without a network.
+
+    Example: tfaudit prepare birds --from photographs --data-dir prepared
+    """
     from rich.progress import Progress
 
     from tfaudit.datasets.builders import notes_of

@@ -18,7 +18,10 @@ from tfaudit.study.study import Study
 
 @app.command("list")
 def list_recipes() -> None:
-    """List the recipes, one study each."""
+    """List the recipes, one study each.
+
+    Example: tfaudit list
+    """
     table = Table(box=None, show_header=False, pad_edge=False)
     for name in recipe_names():
         table.add_row(Text(name, style="bold"), Text(_first_line(name)))
@@ -40,8 +43,10 @@ def require_recipe(recipe: str) -> None:
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
     elif recipe not in recipe_names():
         close = difflib.get_close_matches(recipe, recipe_names(), cutoff=0.4)
-        near = f" (perhaps {listed(close)})" if close else ""
-        expected = f"a recipe of `tfaudit list`{near}, or the path of a Python file"
+        close = close or difflib.get_close_matches(recipe, recipe_names(), n=1, cutoff=0)
+        expected = (
+            f"a recipe of `tfaudit list` (perhaps {listed(close)}), or the path of a Python file"
+        )
         raise InputError("recipe", repr(recipe), expected)
 
 

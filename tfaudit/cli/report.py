@@ -68,7 +68,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Print the verdict on a study and its table, and write its report; or compare several studies."""
+    """Print the verdict on a study and its table, and write its report; or compare several studies.
+
+    Example: tfaudit report runs/digits --markdown verdict.md
+    """
     if card and markdown is None:
         raise InputError(
             "--model-card", "no --markdown", "--markdown FILE, the model card to write"

@@ -186,7 +186,10 @@ def run(
         option("Resume although the source of a function has changed.", "--accept-changed-code"),
     ] = False,
 ) -> None:
-    """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
+    """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed.
+
+    Example: tfaudit run digits --smoke
+    """
     require_recipe(recipe)
 
     from tfaudit.population.engine import EngineOptions

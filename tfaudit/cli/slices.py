@@ -22,6 +22,8 @@ def slices(
     """Find slices of images that lose more than others, by features of the dense model; report and viewer show them.
 
     The first call stores the features of the test images in the study: those of the first dense member, or the file's.
+
+    Example: tfaudit slices runs/digits --features features.npy
     """
     from tfaudit.analysis.audits import AUDITS
     from tfaudit.analysis.study_audit import StudyAudit

@@ -82,12 +82,13 @@ def view(
     ] = False,
     read_only: Annotated[
         bool,
-        option(
-            "Read-only: nobody can rate images, or begin or unblind a human study, and no file is written."
-        ),
+        option("Write no file, not even a cached audit."),
     ] = False,
 ) -> None:
-    """Open the viewer of a study in the browser."""
+    """Open the viewer of a study in the browser.
+
+    Example: tfaudit view runs/digits
+    """
     from tfaudit.store.store import find_studies
 
     # Before a study is made and before the server replaces this process.
@@ -156,22 +157,22 @@ def _exposed(
 
     Example:
         >>> print(_exposed(Path("runs"), ["localhost", "lab"], 8501, password=False, read_only=False))
-        tfaudit: everyone who reaches lab:8501 can see the images, classes and predictions of runs,
-          rate images and unblind human studies; the connection is not encrypted
-          --password asks visitors for a password; --read-only lets nobody rate or unblind
+        tfaudit: everyone who reaches lab:8501 can see the images, classes and predictions of runs
+          the connection is not encrypted; audits are cached in runs
+          --password asks visitors for a password; --read-only writes no file
     """
     names = (f"[{host}]" if ":" in host else host for host in hosts if host not in LOCAL)
     places = ", ".join(f"{name}:{port}" for name in names)
     who = "everyone who knows the password and reaches" if password else "everyone who reaches"
     sees = "images, classes and predictions"
-    does = "but change nothing" if read_only else "rate images and unblind human studies"
+    writes = "no file is written" if read_only else f"audits are cached in {directory}"
     offers = {
         "--password asks visitors for a password": not password,
-        "--read-only lets nobody rate or unblind": not read_only,
+        "--read-only writes no file": not read_only,
     }
     lines = [
-        f"tfaudit: {who} {places} can see the {sees} of {directory},",
-        f"{does}; the connection is not encrypted",
+        f"tfaudit: {who} {places} can see the {sees} of {directory}",
+        f"the connection is not encrypted; {writes}",
         "; ".join(offer for offer, is_open in offers.items() if is_open),
     ]
     return "\n  ".join(filter(None, lines))

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Self
 
 import rich.progress
@@ -14,6 +15,8 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
+from rich.text import Text
 
 from tfaudit.errors import require
 from tfaudit.population.plan import Event, Job, Order
@@ -67,8 +70,18 @@ class Progress(Display):
         console = Console()
         return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
-    def begin(self, jobs: Sequence[Job], total: int, *, what: str = "members") -> None:
-        """Start a phase whose jobs make what is missing of the `total` members or evaluations."""
+    def begin(
+        self,
+        jobs: Sequence[Job],
+        total: int,
+        *,
+        what: str = "members",
+        then: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Start a phase whose jobs make what is missing of the `total` members or evaluations.
+
+        `then` holds the numbers of what later phases make, by name.
+        """
 
     def update(self, event: Event) -> None:
         """Display an event."""
@@ -126,18 +139,31 @@ class _CountingProgress(Progress):
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self.total = 0  # members and evaluations of the phases so far
 
     def _show(self, event: Event | None) -> None:
         """Display an event that has been counted, or the beginning of a phase."""
         raise NotImplementedError
 
-    def begin(self, jobs: Sequence[Job], total: int, *, what: str = "members") -> None:
-        self.total, self.what = total, what
+    def begin(
+        self,
+        jobs: Sequence[Job],
+        total: int,
+        *,
+        what: str = "members",
+        then: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self.before, self.total = self.total, self.total + total
+        self.whole = self.total + sum(then.values())
+        self.what, self.later = what, list(then)
         self.already = total - sum(job.size for job in jobs)
         self.counts: Counter[str] = Counter()
         self.running: dict[Order, str] = {}
         self.made: dict[Order, float] = {}
         self._remaining = RemainingTime(jobs)
+        if then:
+            phases = [f"{number:,} {name}" for name, number in {what: total, **then}.items()]
+            self.console.print(f"{', then '.join(phases)}: {self.whole:,} in all")
         if self.already:
             self.console.print(f"{self.already} of {total} {what} exist already")
         self._show(None)
@@ -173,14 +199,15 @@ class _CountingProgress(Progress):
 
     @property
     def done(self) -> int:
-        """Number of members or evaluations that exist."""
-        return self.already + sum(map(int, self.made.values()))
+        """Number of members and evaluations that exist, those of earlier phases included."""
+        return self.before + self.already + sum(map(int, self.made.values()))
 
     @property
     def left(self) -> str:
-        """Estimate of the remaining time; empty before the first is made and after the last."""
+        """Estimate of the remaining time of the phase; empty before the first is made and after the last."""
         seconds = self._remaining.seconds
-        return f"about {duration(seconds)} left" if seconds else ""
+        phase = f" for {self.what}" if self.later else ""
+        return f"about {duration(seconds)} left{phase}" if seconds else ""
 
 
 class PlainProgress(_CountingProgress):
@@ -191,7 +218,7 @@ class PlainProgress(_CountingProgress):
             self._print(self.running[event.job.order], self.left)
         if event and event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
-            self._print(f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left)
+            self._print(f"[{self.done}/{self.whole}] {event.job.name} done", failed, self.left)
 
     def _print(self, *parts: str) -> None:
         """Print the parts that are not empty in one line, however long."""
@@ -199,10 +226,21 @@ class PlainProgress(_CountingProgress):
         self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+class _State(TextColumn):
+    """The one column that gives way where a line is too long for the terminal."""
+
+    def render(self, task: rich.progress.Task) -> Text:
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
+
+
 def counting_bar(
     console: Console, *, transient: bool = False, disable: bool = False
 ) -> rich.progress.Progress:
-    """Return a bar with a description, the count, the field `state` of its task and the time elapsed.
+    """Return a bar with a description, the count, the time elapsed and the field `state` of its task, in one line.
+
+    What does not fit the terminal is cut off at the end.
 
     Args:
         console: console to draw on.
@@ -212,10 +250,10 @@ def counting_bar(
     return rich.progress.Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-        TimeElapsedColumn(),
+        BarColumn(bar_width=15, table_column=Column(no_wrap=True)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        _State("{task.fields[state]}", markup=False, table_column=Column()),
         console=console,
         transient=transient,
         disable=disable,
@@ -235,12 +273,12 @@ class LiveProgress(_CountingProgress):
         running = f"{len(self.running)} running"
         if names:
             running += f" ({names})"
-        parts = [running, f"{self.counts['failed']} failed", self.left]
-        state = " · ".join(part for part in parts if part)
+        failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
+        state = " · ".join(filter(None, [failed, self.left, running]))
         self.bar.update(
             self._task,
             description=self.what,
-            total=self.total,
+            total=self.whole,
             completed=self.done,
             state=state,
             refresh=True,

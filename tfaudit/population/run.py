@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.util
 import json
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -144,7 +144,10 @@ def run_study(
         with engine(store.directory, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, options.engine, start, shown)
             jobs: Sequence[Job] = member_jobs(store, train.num_examples)
-            phase(jobs, study.population * len(study.all_variants), "members")
+            keys, most = study.evaluated
+            tests = len(study.conditions) * len(keys) * most
+            then = {"evaluations": tests} if tests else {}
+            phase(jobs, study.population * len(study.all_variants), "members", then)
             # Streams are read for labels and thumbnails only now: the first member need not wait for them.
             store_class_facts(store, train)
             store_examples(store, test)
@@ -154,7 +157,9 @@ def run_study(
                     store.evaluations.delete_failure(
                         condition.split
                     )  # the members that failed are no longer tested
-                phase(jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations")
+                phase(
+                    jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations", {}
+                )
     return store
 
 
@@ -241,9 +246,13 @@ def _carry_out(
     jobs: Sequence[Job],
     total: int,
     what: str,
+    then: Mapping[str, int],
 ) -> None:
-    """Run jobs, `total` of which are wanted in all, and record their failures and the machines they ran on."""
-    progress.begin(jobs, total, what=what)
+    """Run jobs, `total` of which are wanted in all, and record their failures and the machines they ran on.
+
+    `then` holds what later phases make, as in `Progress.begin`.
+    """
+    progress.begin(jobs, total, what=what, then=then)
     with contextlib.closing(start(jobs)) as events:
         for event in events:
             if event.kind == "failed":

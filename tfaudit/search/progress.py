@@ -32,6 +32,9 @@ class SearchProgress(Display):
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
         """Take the plan of the search, and the time at which the budget ends, as `time.monotonic` counts."""
 
+    def doing(self, what: str) -> None:
+        """Take note of what is done before the first and after the last candidate."""
+
     def start(self, candidate: Candidate, task: Task) -> None:
         """Take note that a candidate is being made, and of its slowest step."""
 
@@ -46,10 +49,11 @@ class PrintedProgress(SearchProgress):
         self._console = console
         self.bar = counting_bar(console, transient=True, disable=not console.is_terminal)
         self._task = self.bar.add_task("candidates", total=None, state="")
-        self._ended, self._total = 0, 0
+        self._ended, self._total, self._left_out = 0, 0, 0
         self._ends: float | None = None
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._started: tuple[float, str] | None = None
+        self._time_left = ""
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
         """Print the number of candidates."""
@@ -61,12 +65,17 @@ class PrintedProgress(SearchProgress):
         )
         self.bar.update(self._task, total=len(plan))
 
+    def doing(self, what: str) -> None:
+        """Show it in a terminal."""
+        self._show(what)
+
     def start(self, candidate: Candidate, task: Task) -> None:
         """Show the current step."""
         verb, _ = task
         self._started = time.monotonic(), verb
+        self._tell_left_out()
         doing = f"{verb} {candidate.title}"
-        self.bar.update(self._task, description=doing, refresh=True)
+        self._show(doing)
         if verb != CONVERTING and not self._console.is_terminal:
             self._print(f"[{self._ended + 1}/{self._total}] {doing}")
 
@@ -77,11 +86,15 @@ class PrintedProgress(SearchProgress):
         started, self._started = self._started, None
         if started is not None:
             self._seconds[started[1]].append(now - started[0])
-        left = self._left(rest, now)
-        self.bar.update(self._task, completed=self._ended, state=left, refresh=True)
+        self._time_left = left = self._left(rest, now)
+        self._show()
         left_out = trial.outcome == NOT_TRIED
         if left_out and started is None:
+            self._left_out += 1
+            if self._ended == self._total:
+                self._tell_left_out()
             return
+        self._tell_left_out(1)
         reason = trial.reason.rstrip(".")
         said = f"left out. {reason}" if left_out else trial.outcome
         if reason and not left_out:
@@ -94,6 +107,17 @@ class PrintedProgress(SearchProgress):
         elif left and not self._console.is_terminal:
             parts.append(left)
         self._print(", ".join(parts))
+
+    def _show(self, doing: str = "") -> None:
+        """Draw the bar with the time left and the current step."""
+        state = " · ".join(filter(None, [self._time_left, doing]))
+        self.bar.update(self._task, completed=self._ended, state=state, refresh=True)
+
+    def _tell_left_out(self, after: int = 0) -> None:
+        """Print how many candidates were left out since the last line, `after` candidates ago."""
+        if self._left_out:
+            self._print(f"[{self._ended - after}/{self._total}] {self._left_out} left out")
+        self._left_out = 0
 
     def _print(self, line: str) -> None:
         self._console.print(line, soft_wrap=True)

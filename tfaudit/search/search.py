@@ -231,20 +231,26 @@ class _Search:
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
-        unchanged = self._measured(self._before)
-        for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
-            got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
-            raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
-        if self._but_size is not None:
-            self._trials.judge_model(Preparation(), judge(unchanged, self._but_size))
         with progress:
+            progress.doing("predicting with the model")
+            self._judge_unchanged()
             progress.begin(self._plan, self._ends)
             for number, candidate in enumerate(self._plan, start=1):
                 trial = self._tried(candidate, progress)
                 self._trials.by_key[candidate.key] = trial
                 rest = filter(self._trials.is_open, self._plan[number:])
                 progress.end(candidate, trial, [self._task(one) for one in rest])
-        return self._judged()
+            progress.doing("judging on the examples held out")
+            return self._judged()
+
+    def _judge_unchanged(self) -> None:
+        """Judge the model itself; raise an `InputError` for a baseline that casts doubt on every verdict."""
+        unchanged = self._measured(self._before)
+        for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
+            got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
+            raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
+        if self._but_size is not None:
+            self._trials.judge_model(Preparation(), judge(unchanged, self._but_size))
 
     def judging_part(self, key: str) -> Dataset:
         """Return the examples that judge a candidate."""

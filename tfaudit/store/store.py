@@ -410,11 +410,7 @@ class Store:
 
     def evaluated_members(self) -> list[tuple[str, int]]:
         """Return variants and numbers of the complete members to test under every condition."""
-        study = self.study
-        keys = study.keys
-        if study.corrupted_variants is not None:
-            keys = tuple(key for key in keys if key in (keys[0], *study.corrupted_variants))
-        most = study.corrupted_members or study.population
+        keys, most = self.study.evaluated
         return [(key, member) for key in keys for member in self.members(key) if member < most]
 
     def expected(self) -> list[tuple[str, int]]:

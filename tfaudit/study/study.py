@@ -302,6 +302,13 @@ class Study:
         return all_conditions(self.corruptions, self.severities, self.benchmarks)
 
     @property
+    def evaluated(self) -> tuple[tuple[str, ...], int]:
+        """Keys of the variants to test under every condition, the baseline first, and the members of each."""
+        chosen = self.keys[1:] if self.corrupted_variants is None else self.corrupted_variants
+        keys = tuple(key for key in self.keys if key in (self.keys[0], *chosen))
+        return keys, min(self.corrupted_members or self.population, self.population)
+
+    @property
     def all_variants(self) -> tuple[Variant, ...]:
         """The dense baseline, followed by the compressed variants."""
         return (Dense() if self.training else ImportedBaseline(), *self.variants)

@@ -44,7 +44,10 @@ def export(
         Path | None, output_folder("New folder; by default DIRECTORY-FORMAT.", "--out")
     ] = None,
 ) -> None:
-    """Write the images whose prediction changes (PIEs), or what int8 costs layer by layer, for other tools."""
+    """Write the images whose prediction changes (PIEs), or what int8 costs layer by layer, for other tools.
+
+    Example: tfaudit export runs/digits --format csv
+    """
     from tfaudit.extensions.exports.exports import write_files
 
     require_one_of("--format", form, FORMATS)

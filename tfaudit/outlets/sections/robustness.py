@@ -87,7 +87,7 @@ def _members_notes(data: StudyData) -> Iterator[str]:
     """Yield a note on each variant that was evaluated with fewer members than planned."""
     study = data.study
     conditions = data.conditions
-    expected = min(study.corrupted_members or study.population, study.population)
+    _, expected = study.evaluated
     for key in (BASELINE, *data.corrupted_keys):
         counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
         members = len(data.members[key])
@@ -104,7 +104,7 @@ def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
     study = data.study
     evaluated = data.corrupted_keys
     conditions = data.conditions
-    planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
+    planned, _ = study.evaluated
     absent = [
         data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned
     ]
