@@ -9,9 +9,9 @@ from numpy.testing import assert_array_equal
 
 from tests.builders.python2_pickles import python2_pickle
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets.cifar_subclasses import CLASSES, KIND, SYNONYMS, kind_of
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
+from tfaudit.recipes._cifar_subclasses import CLASSES, KIND, SYNONYMS, kind_of
 
 TERMS = ("fighter", "cruiser", "skylark", "tabby")
 

@@ -9,7 +9,7 @@ from tfaudit.datasets.cifar import cifar10_files
 from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
-from tfaudit.datasets.qmnist import qmnist_files
+from tfaudit.recipes._qmnist import qmnist_files
 
 pytestmark = pytest.mark.data
 

@@ -1,5 +1,6 @@
 """The catalogue: one entry per data set about which tfaudit knows more than TensorFlow Datasets does."""
 
+import importlib
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.cifar import cifar10_files
-from tfaudit.datasets.cifar_subclasses import cifar10_subclass_features, cifar10_subclass_files
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.digits import digits
 from tfaudit.datasets.idx import idx_files
 from tfaudit.datasets.local_files import LocalFiles
-from tfaudit.datasets.qmnist import qmnist_features, qmnist_files
 
 MOCK_PREFIX = "mock:"
 """`mock:imagenet2012` is a data set of the structure of `imagenet2012` that needs no files."""
@@ -41,6 +40,15 @@ class CatalogueEntry:
     names_classes: bool = True
 
 
+def _of_recipe(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module beside the recipes that use the data set, which the first call imports."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(importlib.import_module(f"tfaudit.recipes.{module}"), name)(*arguments)
+
+    return call
+
+
 CATALOGUE = {
     "digits": CatalogueEntry(embedded=digits),
     **dict.fromkeys(("mnist", "fashion_mnist", "kmnist"), CatalogueEntry(files=idx_files)),
@@ -55,9 +63,13 @@ CATALOGUE = {
     },
     "cifar10": CatalogueEntry(files=cifar10_files),
     "cifar10_subclasses": CatalogueEntry(
-        files=cifar10_subclass_files, features=cifar10_subclass_features
+        files=_of_recipe("_cifar_subclasses", "cifar10_subclass_files"),
+        features=_of_recipe("_cifar_subclasses", "cifar10_subclass_features"),
     ),
-    "qmnist": CatalogueEntry(files=qmnist_files, features=qmnist_features),
+    "qmnist": CatalogueEntry(
+        files=_of_recipe("_qmnist", "qmnist_files"),
+        features=_of_recipe("_qmnist", "qmnist_features"),
+    ),
     # [F] 3, appendix B: blond or not; the other 39 attributes and the person are groups.
     "celeb_a": CatalogueEntry(
         label=("attributes", "Blond_Hair"),
