@@ -58,7 +58,9 @@ def test_no_p_is_0():
         assert {entry.text(value) for entry in ps.values()} == {"< .0001"}
         assert p_text(value) == "<\u00a0.0001"
     assert all(float(entry.text(0.00034)) > 0 for entry in ps.values())
-    assert COLUMNS["uncorrected"].text(0.0) == "0"  # a count of classes with p <= alpha is no p
+    assert (
+        Column("p ≤ alpha", ",.0f").text(0.0) == "0"
+    )  # a count of classes with p <= alpha is no p
 
 
 def test_relative_and_absolute_changes_have_names_of_their_own():
