@@ -7,7 +7,7 @@ from tests.builders.simulated_studies import Truth, expected_changes, simulate
 from tfaudit.audits.gate.measurements import measure
 
 OF_OTHERS = 200
-RARE, CLASSES = "Bag", 10
+CLASSES = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +19,7 @@ class RareClass:
         share: share of its images that every compressed member loses.
         members: K pairs.
         image_shift, member_shift: how the other images change, as in `Truth`.
+        rare: the rare class.
     """
 
     images: int
@@ -26,13 +27,14 @@ class RareClass:
     members: int
     image_shift: float = 0.0
     member_shift: float = 0.2
+    rare: str = "Bag"
 
     @property
     def truth(self) -> Truth:
         """What compression does."""
         return Truth(
             paired=True,
-            lost_alike={RARE: self.share},
+            lost_alike={self.rare: self.share},
             image_shift=self.image_shift,
             member_shift=self.member_shift,
         )
