@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     {"errors", "runtime", "extensions"},
-    {"stats", "predictions", "charts"},
+    {"stats", "predictions", "outcomes", "charts"},
     {"audits", "datasets"},
     {"study"},
     {"readers", "models", "compress"},

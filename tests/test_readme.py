@@ -128,6 +128,14 @@ def test_the_page_on_forecasts_runs(names):
     assert len(names["differ"]) < 0.05 * len(names["truth"])
 
 
+@pytest.mark.parametrize("names", ["outcomes"], indirect=True)
+def test_the_page_on_outcomes_runs(names):
+    assert names["verdict"].outcome == "pass"
+    scores = tfaudit.Outcomes([row[1] for row in names["rows"]])
+    assert scores.is_graded
+    assert 0.1 < scores.mean()[0] < 0.4  # of three classes at random
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("names", ["studies"], indirect=True)
 def test_the_page_on_studies_runs(names):
@@ -192,7 +200,7 @@ def test_commands_of_the_documentation_are_understood():
 def test_every_page_with_python_is_run_by_a_test():
     """Outlets, other compressors and devices have tests of their own."""
     run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast", "slices"}
-    run |= {"studies", "own_study", "recipe_notes"}
+    run |= {"studies", "own_study", "recipe_notes", "outcomes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",
         "other_compressors",

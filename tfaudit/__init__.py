@@ -37,6 +37,8 @@ lazy_names(
         # audits of predictions
         "Predictions": "predictions",
         "read_predictions": "readers.prediction_files",
+        "Outcomes": "outcomes",
+        "read_outcomes": "readers.outcome_files",
         "class_impact": "audits.classes.classes",
         "exemplars": "audits.exemplars.exemplars",
         "chance": "audits.chance.chance",

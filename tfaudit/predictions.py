@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -308,6 +308,9 @@ class Predictions:
             self.ties.block(position, self.num_examples),
             self.contents,
         )
+
+    is_graded: ClassVar[bool] = False
+    """Whether outcomes are graded: predictions are right or wrong, also where classes tie."""
 
     def correct(self, k: int = 1) -> np.ndarray:
         """Return whether the true label is among the k best classes, `(K, N)` floats; k ranks must be stored.

@@ -101,6 +101,30 @@ def test_exit_codes(run, place, compressed, limits, code, words):
     assert words in text
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--max-overall-drop", 9), 0, "pass  drop of accuracy"),
+        (("--max-overall-drop", 2), 1, "The mean outcome falls by 5.00 points"),
+        (("--max-group-drop", 5, "--group", "topic"), 1, "mean outcome in topic: x (200 examples)"),
+        (("--max-group-drop", 5, "--min-group", 500), 2, "topic: 3 groups below 500 (x, y, z)"),
+        (("--max-flips", 0.1), 4, "--max-flips: got 0.1, expected a limit on outcomes"),
+        (("--filter", "none"), 4, "--filter: got none, expected no filter for files other than"),
+        (("--scores-are", "logits"), 4, "--scores-are: got logits, expected no such option"),
+    ],
+)
+def test_outcomes_are_judged_without_classes(run, place, options, code, words):
+    topics = np.repeat(["x", "y", "z"], 200)
+    table = pd.DataFrame({"id": np.arange(600), "right": 1.0, "topic": topics})
+    table.to_csv(place / "right_before.csv", index=False)
+    table["right"] = 1.0 - (np.arange(600) < 30)
+    table.iloc[::-1].to_csv(place / "right_after.csv", index=False)
+    files = ("--baseline", "right_before.csv", "--compressed", "right_after.csv")
+    found, text, errors = run(*files, "--outcome", "right", *options, "--json", "outcomes.json")
+    assert found == code, text + errors
+    assert words in text + errors
+
+
 def test_the_gravest_comes_first_and_decides(run):
     limits = ("--max-worst-class-drop", 10, "--max-flips", 0.2)
     code, text, _ = run(*PREDICTIONS, "a=same.npy", "b=hurt.npy", *limits)

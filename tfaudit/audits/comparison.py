@@ -6,6 +6,7 @@ import functools
 import numpy as np
 
 from tfaudit.errors import InputError, listed, require_level
+from tfaudit.outcomes import Outcomes, require_same_outcomes
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.class_metrics import PrecisionChanges, precision_changes
 from tfaudit.stats.contingency import exact_changes, flip_counts
@@ -18,36 +19,24 @@ from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
-    """A baseline and a compressed population on the same examples, checked.
+class OutcomeComparison:
+    """How well a baseline and a compressed population do on the same examples, checked: right or wrong, or any outcome.
 
-    Attributes:
-        baseline: the uncompressed model or population.
-        compressed: the compressed one, on the same examples.
-        paired: whether each compressed member was made from the baseline's member of the same name; by default as
-            `compressed.parents` says. Members without a partner are left out of intervals.
-        alpha: level of the tests, in (0, 1); confidence intervals are at level 1 - alpha.
-
-    Raises:
-        InputError: different examples, a level outside (0, 1), or pairs are requested and there are none.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
-        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
-        >>> comparison = Comparison(before, after)
-        >>> comparison.pairs, comparison.before.tolist(), comparison.after.tolist()
-        (2, [[True, False], [True, True]], [[True, True], [False, True]])
+    Attributes and errors are those of `Comparison`.
     """
 
-    baseline: Predictions
-    compressed: Predictions
+    baseline: Predictions | Outcomes
+    compressed: Predictions | Outcomes
     paired: bool | None = None
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
         require_level("alpha", self.alpha)
-        require_same_examples(self.baseline, self.compressed)
+        self._require_same_examples()
         _ = self.partners
+
+    def _require_same_examples(self) -> None:
+        require_same_outcomes(self.baseline, self.compressed)
 
     @property
     def confidence(self) -> float:
@@ -61,8 +50,9 @@ class Comparison:
 
     @property
     def exact(self) -> bool:
-        """Whether one model is compared with one on independent images, which exact methods are for."""
-        return self.members == (1, 1) and self.clusters is None
+        """Whether one model is compared with one on independent images, right or wrong: exact methods are for these."""
+        graded = self.baseline.is_graded or self.compressed.is_graded
+        return self.members == (1, 1) and self.clusters is None and not graded
 
     @property
     def is_one_against_several(self) -> bool:
@@ -150,24 +140,10 @@ class Comparison:
         return None if self._clustered is None else self._clustered.clusters
 
     @property
-    def _clustered(self) -> Predictions | None:
+    def _clustered(self) -> Predictions | Outcomes | None:
         """The side whose clusters count: clusters that are named come before those of exact copies."""
         sides = sorted((self.baseline, self.compressed), key=lambda side: side.clusters_are_copies)
         return next((side for side in sides if side.clusters is not None), None)
-
-    @property
-    def class_examples(self) -> np.ndarray:
-        """`(C,)` number of examples of each class."""
-        return np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
-
-    @property
-    def class_units(self) -> np.ndarray:
-        """`(C,)` number of independent images of each class, or of clusters; unequal ones count as fewer."""
-        examples = self.class_examples
-        if self.clusters is None:
-            return examples
-        units = np.floor(self.class_changes().absolute.units)
-        return np.fmin(units, examples).astype(int)  # unknown for one model against several
 
     def changes(self, groups: np.ndarray, count: int) -> GroupChanges:
         """Return the change of accuracy of each group of examples, with errors over images and members.
@@ -214,6 +190,72 @@ class Comparison:
         sizes = np.bincount(groups, minlength=count)
         return exact_changes(lost, won, sizes, confidence=self.confidence)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Caveats for the reader, one sentence each."""
+        notes: list[str] = []
+        if (side := self._clustered) and side.clusters is not None:
+            count = len(np.unique(side.clusters))
+            notes.append(
+                f"Intervals are over {count:,} clusters of the {side.num_examples:,} images, not over single images."
+            )
+        hashed = [side.contents for side in (self.baseline, self.compressed)]
+        if known := [contents for contents in hashed if contents is not None]:
+            notes += notes_on_copies(known[0], self.clusters)
+        if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
+            notes.append(
+                "A single pair of members: the populations are compared as if they were independent."
+            )
+        if self.is_one_against_several:
+            before, after = self.members
+            notes.append(
+                f"No intervals: {before} against {after} members; they need two or more on both sides."
+            )
+        return tuple(notes)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison(OutcomeComparison):
+    """A baseline and a compressed population on the same examples, checked.
+
+    Attributes:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: whether each compressed member was made from the baseline's member of the same name; by default as
+            `compressed.parents` says. Members without a partner are left out of intervals.
+        alpha: level of the tests, in (0, 1); confidence intervals are at level 1 - alpha.
+
+    Raises:
+        InputError: different examples, a level outside (0, 1), or pairs are requested and there are none.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
+        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
+        >>> comparison = Comparison(before, after)
+        >>> comparison.pairs, comparison.before.tolist(), comparison.after.tolist()
+        (2, [[True, False], [True, True]], [[True, True], [False, True]])
+    """
+
+    baseline: Predictions
+    compressed: Predictions
+
+    def _require_same_examples(self) -> None:
+        require_same_examples(self.baseline, self.compressed)
+
+    @property
+    def class_examples(self) -> np.ndarray:
+        """`(C,)` number of examples of each class."""
+        return np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
+
+    @property
+    def class_units(self) -> np.ndarray:
+        """`(C,)` number of independent images of each class, or of clusters; unequal ones count as fewer."""
+        examples = self.class_examples
+        if self.clusters is None:
+            return examples
+        units = np.floor(self.class_changes().absolute.units)
+        return np.fmin(units, examples).astype(int)  # unknown for one model against several
+
     def class_changes(self, *, moderated: bool = True) -> GroupChanges:
         """Return the change of recall of each class, with errors over images and members.
 
@@ -249,25 +291,14 @@ class Comparison:
             clusters=self.clusters,
         )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Caveats for the reader, one sentence each."""
-        notes: list[str] = []
-        if (side := self._clustered) and side.clusters is not None:
-            count = len(np.unique(side.clusters))
-            notes.append(
-                f"Intervals are over {count:,} clusters of the {side.num_examples:,} images, not over single images."
-            )
-        hashed = [side.contents for side in (self.baseline, self.compressed)]
-        if known := [contents for contents in hashed if contents is not None]:
-            notes += notes_on_copies(known[0], self.clusters)
-        if self.partners is not None and not self.pairs and self.baseline.num_members > 1:
-            notes.append(
-                "A single pair of members: the populations are compared as if they were independent."
-            )
-        if self.is_one_against_several:
-            before, after = self.members
-            notes.append(
-                f"No intervals: {before} against {after} members; they need two or more on both sides."
-            )
-        return tuple(notes)
+
+def comparison_of(
+    baseline: Predictions | Outcomes,
+    compressed: Predictions | Outcomes,
+    paired: bool | None,
+    alpha: float,
+) -> OutcomeComparison:
+    """Return the comparison of two sides of one type."""
+    if isinstance(baseline, Predictions) and isinstance(compressed, Predictions):
+        return Comparison(baseline, compressed, paired, alpha)
+    return OutcomeComparison(baseline, compressed, paired, alpha)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from tfaudit.audits.comparison import Comparison
+from tfaudit.audits.comparison import Comparison, OutcomeComparison
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.ratios import member_mean
 
@@ -116,6 +117,26 @@ def joined_notes(results: Mapping[str, WithTies]) -> list[str]:
         own = {*result.ties.sentences()} - {EXPLAINED, ADVICE} if len(results) > 1 else ()
         notes += [f"{title}: {note}" if note in own else note for note in result.notes]
     return list(dict.fromkeys(notes))
+
+
+def no_ties(comparison: OutcomeComparison) -> TieReading:
+    """Return the reading of outcomes, which have no classes that could tie."""
+    before, after = (float(side.mean()) for side in (comparison.before, comparison.after))
+    change = np.array([100 * (after - before)])
+    return TieReading(
+        class_names=("all examples",),
+        examples=comparison.baseline.num_examples,
+        tied_before=0.0,
+        tied_after=0.0,
+        flips=math.nan,
+        tied_flips=0.0,
+        argmax_flips=math.nan,
+        argmax_tied_flips=0.0,
+        accuracy_before=before,
+        accuracy_after=after,
+        argmax_change_pp=change,
+        change_pp=change,
+    )
 
 
 def tie_reading(comparison: Comparison) -> TieReading:

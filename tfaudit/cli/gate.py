@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import OF_FILE, flag_of
+from tfaudit.audits.gate.limits import OF_FILE, OF_OUTCOMES, flag_of
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.completion import variants
 from tfaudit.cli.console import add_to_step_summary, app, out
@@ -18,6 +18,7 @@ from tfaudit.cli.options import (
     IMAGES,
     Group,
     ImageOptions,
+    OutcomeOptions,
     PredictionOptions,
     changed,
     option,
@@ -72,6 +73,7 @@ def gate(
     ] = None,
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "split")],
     predictions: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
+    outcomes: Annotated[OutcomeOptions, Group.of_fields(OutcomeOptions)],
     config: Annotated[
         Path | None,
         option(
@@ -143,7 +145,13 @@ def gate(
 
     Example: tfaudit gate runs/digits --max-worst-class-drop 5
     """
-    from tfaudit.cli.gate_sources import GroupTable, from_files, from_models, from_study
+    from tfaudit.cli.gate_sources import (
+        GroupTable,
+        from_files,
+        from_models,
+        from_outcomes,
+        from_study,
+    )
     from tfaudit.cli.steps import Steps
     from tfaudit.store.judging import BY_DEFAULT
     from tfaudit.store.store import open_store
@@ -151,10 +159,12 @@ def gate(
     require_least(0, allow_missing=allow_missing, min_group=min_group)
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
-    _check_sources(directory, data, labels, [*(baseline or []), *(compressed or [])])
+    outcome = outcomes.outcome
+    given = {"DIRECTORY": directory, "--data": data, "--labels": labels, "--outcome": outcome}
+    _check_sources(given, [*(baseline or []), *(compressed or [])])
     if directory is None:
         refuse("without a study", variant=variant, allow_missing=allow_missing)
-    _refuse_unused(predictions, images, data)
+    _refuse_unused(predictions, images, outcomes, data)
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha
@@ -177,6 +187,17 @@ def gate(
             )
         elif not baseline or not compressed:
             raise InputError("baseline, compressed", "no files", "both options, or a study")
+        elif outcome is not None:
+            _check_outcomes(limits)
+            read = outcomes.source(predictions.id, predictions.cluster)
+            candidates = from_outcomes(
+                read,
+                baseline,
+                compressed,
+                paired=predictions.paired,
+                groups=named,
+                steps=steps,
+            )
         elif labels is not None:
             source = predictions.source(labels, images.classes, images.scores_are)
             candidates = from_files(
@@ -210,29 +231,43 @@ def gate(
     raise typer.Exit(_report(verdicts, files))
 
 
-def _check_sources(
-    directory: Path | None, data: str | None, labels: Path | None, files: Sequence[str]
-) -> None:
-    """Raise an `InputError` unless one source is given: a study, models with data, or predictions with labels."""
-    given = {"DIRECTORY": directory, "--data": data, "--labels": labels}
+def _check_sources(given: Mapping[str, object], files: Sequence[str]) -> None:
+    """Raise an `InputError` unless one source is given: a study, models, predictions, or outcomes."""
     sources = [name for name, source in given.items() if source]
     if len(sources) != 1:
         options = "--baseline and --compressed"
-        expected = f"one of a study's directory, {options} models with --data, or {options} predictions with --labels"
+        expected = (
+            f"one of a study's directory, {options} models with --data, {options} predictions with --labels, "
+            f"or {options} scores with --outcome"
+        )
         raise InputError("source", " and ".join(sources) or "none", expected)
-    if directory is not None and files:
-        expected = f"--variant, to choose from {directory}"
+    if given["DIRECTORY"] is not None and files:
+        expected = f"--variant, to choose from {given['DIRECTORY']}"
         raise InputError("baseline, compressed", "files beside a study", expected)
 
 
-def _refuse_unused(predictions: PredictionOptions, images: ImageOptions, data: str | None) -> None:
+def _refuse_unused(
+    predictions: PredictionOptions, images: ImageOptions, outcomes: OutcomeOptions, data: str | None
+) -> None:
     """Raise an `InputError` for an option that the source of the predictions does not use."""
+    if outcomes.outcome is None:
+        refuse("without --outcome", **changed(outcomes))
     if predictions.labels is None:
-        refuse("without --labels", **{**changed(predictions), "verbose": False})
+        of_outcomes = ("id", "cluster", "paired") if outcomes.outcome else ()
+        unused = {**changed(predictions), **dict.fromkeys(("verbose", *of_outcomes))}
+        refuse("without --labels", **unused)
     if data is None:
         of_files = predictions.labels is not None
         taken = dict.fromkeys(("classes", "scores_are") if of_files else ())
         refuse("without --data", **{**changed(images), **taken})
+
+
+def _check_outcomes(limits: Limits) -> None:
+    """Raise an `InputError` for a limit that outcomes do not have."""
+    for name, limit in limits.as_dict().items():
+        if name not in OF_OUTCOMES:
+            expected = f"a limit on outcomes, {' or '.join(map(flag_of, OF_OUTCOMES))}"
+            raise InputError(flag_of(name), f"{limit:g}", expected)
 
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:

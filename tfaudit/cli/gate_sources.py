@@ -20,7 +20,9 @@ from tfaudit.audits.slices.slices import slices as slices_of
 from tfaudit.cli.options import ImageOptions
 from tfaudit.cli.steps import Steps
 from tfaudit.errors import InputError, require
+from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
+from tfaudit.readers.outcome_files import OutcomeFiles
 from tfaudit.readers.prediction_files import PredictionFiles, read_columns, read_groups
 from tfaudit.stats.group_codes import MISSING
 from tfaudit.store.store import Store, open_store
@@ -31,7 +33,7 @@ class GatedModel:
     """One compressed model or population, and the baseline that it is compared with.
 
     Attributes:
-        baseline: predictions of the uncompressed model or population.
+        baseline: predictions of the uncompressed model or population, or outcomes of its examples.
         compressed: predictions of the compressed one on the same examples.
         sizes: bytes of the two model files, means over members, NaN where a study does not know them; None for
             predictions.
@@ -48,8 +50,8 @@ class GatedModel:
         name: name of the variant in a study, for readers; empty for files.
     """
 
-    baseline: Predictions
-    compressed: Predictions
+    baseline: Predictions | Outcomes
+    compressed: Predictions | Outcomes
     sizes: tuple[float, float] | None = None
     gzipped: tuple[float, float] | None = None
     file: Path | None = None
@@ -240,6 +242,45 @@ def from_files(
     return {
         name: GatedModel(reference, population, paired=paired, groups=named)
         for name, population in populations.items()
+    }
+
+
+def from_outcomes(
+    source: OutcomeFiles,
+    baseline: Sequence[str],
+    compressed: Sequence[str],
+    *,
+    paired: bool = False,
+    groups: GroupTable | None = None,
+    steps: Steps | None = None,
+) -> dict[str, GatedModel]:
+    """Return outcomes from files or folders of lm-evaluation-harness, paired in their order; may raise `InputError`.
+
+    Groups are columns of the baseline's files unless they are in a table.
+    """
+    from tfaudit.cli.audit import files_of, variants_of
+    from tfaudit.readers.outcome_files import read_sides
+
+    steps = steps or Steps()
+    steps.plan(1)
+    steps.begin("Reading the outcomes")
+    sides = read_sides(source, files_of(baseline, "baseline"), variants_of(compressed))
+    named = None
+    if groups is not None and groups.path is not None:
+        ids = sides.baseline.example_ids
+        named = groups.columns(ids, sides.baseline.num_examples, baseline[0])
+    elif groups is not None and len(sides.groups.columns):
+        named = sides.groups
+    return {
+        name: GatedModel(
+            sides.baseline,
+            outcomes,
+            paired=paired,
+            notes=sides.notes,
+            groups=named if groups is None or named is None else groups.chosen(named, baseline[0]),
+            examples_are="examples",
+        )
+        for name, outcomes in sides.compressed.items()
     }
 
 

@@ -18,9 +18,10 @@ from tfaudit.models.pretrained import PREPROCESSING
 
 if TYPE_CHECKING:
     from tfaudit.readers.column_plan import StatedColumns
+    from tfaudit.readers.outcome_files import OutcomeFiles
     from tfaudit.readers.prediction_files import PredictionFiles
 
-IMAGES, PREDICTIONS = "Images", "Tables and arrays"
+IMAGES, PREDICTIONS, OUTCOMES = "Images", "Tables and arrays", "Outcomes of examples"
 """Panels of the help."""
 
 
@@ -114,7 +115,7 @@ def refuse(where: str, **options: object) -> None:
             raise InputError(name, str(value), f"no such option {where}")
 
 
-def changed(options: PredictionOptions | ImageOptions) -> dict[str, Any]:
+def changed(options: PredictionOptions | ImageOptions | OutcomeOptions) -> dict[str, Any]:
     """Return the options that have another value than by default."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     usual = {field.name: field.default for field in dataclasses.fields(options)}
@@ -150,6 +151,7 @@ ClassNames = Annotated[
 
 _of_images = functools.partial(option, panel=IMAGES)
 _of_predictions = functools.partial(option, panel=PREDICTIONS)
+_of_outcomes = functools.partial(option, panel=OUTCOMES)
 
 SkipUnreadable = Annotated[
     int, _of_images("Number of unreadable images that may be left out; they are listed.")
@@ -160,6 +162,34 @@ IdColumn = Annotated[
         "Column of the example ids; by default `example`, `example_id` or `id`.", "--id"
     ),
 ]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutcomeOptions:
+    """How files of outcomes are read: scores in [0, 1] of examples, in place of predictions of classes."""
+
+    outcome: Annotated[
+        str | None,
+        _of_outcomes("Column of scores in [0, 1], 1 the best; or metric of lm_eval, such as acc."),
+    ] = None
+    filter: Annotated[
+        str | None, _of_outcomes("Filter of lm_eval, if its samples have several.")
+    ] = None
+    common: Annotated[
+        bool, _of_outcomes("Judge only the examples that all files hold.", "--common")
+    ] = False
+
+    def source(self, id_name: str | None, cluster: str | None) -> OutcomeFiles:
+        """Return how the files are read."""
+        from tfaudit.readers.outcome_files import OutcomeFiles
+
+        return OutcomeFiles(
+            outcome=self.outcome or "",
+            id_name=id_name,
+            cluster=cluster,
+            filter=self.filter,
+            common=self.common,
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,8 @@ class Checks:
         """Check the loss of accuracy."""
         losses = self.measurements.overall
         outcome = str(_outcomes(losses, limit)[0])
-        return self._loss("overall_drop_pp", "accuracy", losses, 0, limit, outcome)
+        score = self.measurements.score
+        return self._loss("overall_drop_pp", score, losses, 0, limit, outcome)
 
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
@@ -168,7 +169,9 @@ class Checks:
             return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
         row, outcome, alike = _gravest(losses, limit, "groups")
         name = f"{losses.names[row]} ({plural(int(losses.examples[row]), 'image')})"
-        check = self._loss("group_drop_pp", f"accuracy in {name}", losses, row, limit, outcome)
+        check = self._loss(
+            "group_drop_pp", f"{self.measurements.score} in {name}", losses, row, limit, outcome
+        )
         return dataclasses.replace(
             check, subject=losses.names[row], sentence=f"{check.sentence} {alike}"
         )

@@ -20,12 +20,13 @@ from tfaudit.audits.gate.checks import (
     Checks,
     doubted,
 )
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits, quantity_of
-from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_OUTCOMES, Limits, quantity_of
+from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure, measure_outcomes
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading
-from tfaudit.errors import listed, plural, require_type
+from tfaudit.errors import listed, plural, require, require_type
+from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import level_of_look
@@ -199,8 +200,8 @@ class Verdict(Result):
 
 
 def gate(
-    baseline: Predictions,
-    compressed: Predictions,
+    baseline: Predictions | Outcomes,
+    compressed: Predictions | Outcomes,
     limits: Limits = DEFAULT_LIMITS,
     *,
     alpha: float = 0.05,
@@ -248,7 +249,8 @@ def gate(
       preprocessing than in training.
 
     Args:
-        baseline: the uncompressed model or population.
+        baseline: the uncompressed model or population: predictions, or outcomes of examples (`Outcomes`), whose mean
+            and groups can be limited.
         compressed: the compressed one, on the same examples.
         limits: limits to check; without any, those that `Limits.for_classes` gives.
         alpha: level of the tests; intervals are at level 1 - alpha.
@@ -286,16 +288,22 @@ def gate(
     level = level_of_look(alpha, looks, look)
     require_type("tfaudit.Limits, such as Limits(overall_drop_pp=1)", Limits, limits=limits)
     require_type("the result of tfaudit.slices", Slices, type(None), slices=slices)
-    measured = measure(baseline, compressed, paired=paired, alpha=level)
-    if corrupted is not None and limits.corruption_drop_pp is not None:
-        measured = measured.with_corruptions(corrupted, paired=paired)
+    if isinstance(baseline, Predictions) and isinstance(compressed, Predictions):
+        measured = measure(baseline, compressed, paired=paired, alpha=level)
+        if corrupted is not None and limits.corruption_drop_pp is not None:
+            measured = measured.with_corruptions(corrupted, paired=paired)
+        if slices is not None:
+            measured = measured.with_slices(baseline, compressed, slices, paired=paired)
+    else:
+        for name, limit in limits.as_dict().items():
+            expected = f"a limit on outcomes, {' or '.join(OF_OUTCOMES)}"
+            require(name in OF_OUTCOMES, name, limit, expected)
+        measured = measure_outcomes(baseline, compressed, paired=paired, alpha=level)
     if groups is not None and limits.group_drop_pp is not None:
         require_type("a pandas DataFrame", pd.DataFrame, groups=groups)
         measured = measured.with_groups(
             baseline, compressed, groups, least=min_group, paired=paired
         )
-    if slices is not None:
-        measured = measured.with_slices(baseline, compressed, slices, paired=paired)
     lines = dict.fromkeys((*baseline.read_as, *compressed.read_as))
     verdict = dataclasses.replace(judge(measured, limits, sizes, latency_ms), read_as=tuple(lines))
     if looks == 1:

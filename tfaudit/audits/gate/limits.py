@@ -167,7 +167,7 @@ class Limits:
         With fewer than 50 classes, accuracy may drop by 1 point and the recall of any class by 5. With more, the few
         images of each class can seldom show that about every single class, so at most 5 % of the classes may lose more
         than 5 points. Of two classes, the precision of each may also drop by 5: one of them is often rare, and false
-        alarms change neither its recall nor accuracy by much.
+        alarms change neither its recall nor accuracy by much. Without classes (0), only the mean outcome is limited.
 
         Example:
             >>> Limits().for_classes(2).as_dict()
@@ -181,6 +181,8 @@ class Limits:
         """
         if self.as_dict():
             return self
+        if not count:
+            return dataclasses.replace(self, overall_drop_pp=1)
         many = count >= MANY_CLASSES
         of_classes = {"share_beyond": 0.05} if many else {"worst_class_drop_pp": BOUND_PP}
         if count == 2:
@@ -260,6 +262,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 
 MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "group_drop_pp", "slice_drop_pp")
 """Limits that need corrupted images, groups or features; a search for a file has none of them."""
+
+OF_OUTCOMES = ("overall_drop_pp", "group_drop_pp")
+"""Limits on outcomes that are no classes."""
 
 OF_FILE = ("size_bytes", "size_ratio", "latency_ms")
 """Limits on the file itself, whatever it predicts."""

@@ -18,7 +18,7 @@ from tfaudit.audits.classes.classes import (
     empty_class_notes,
     small_class_notes,
 )
-from tfaudit.audits.comparison import Comparison
+from tfaudit.audits.comparison import Comparison, OutcomeComparison, comparison_of
 from tfaudit.audits.doubts import Doubt, doubts_of
 from tfaudit.audits.robustness.condition_rates import (
     CorruptionLevel,
@@ -26,8 +26,9 @@ from tfaudit.audits.robustness.condition_rates import (
     matched_conditions,
 )
 from tfaudit.audits.slices.slices import Slices
-from tfaudit.audits.ties import TieReading, tie_reading
+from tfaudit.audits.ties import TieReading, no_ties, tie_reading
 from tfaudit.errors import InputError, listed, plural, require
+from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -173,6 +174,7 @@ class Measurements:
             if no model was evaluated under corruption.
         corrupted_members: the fewest members of both populations that a corruption was evaluated with.
         groups: loss of accuracy of every named group of every column; None without columns of groups.
+        score: what an example's mean outcome is called.
         slices: loss of accuracy of every slice on the images that were not searched; None without features.
     """
 
@@ -197,6 +199,7 @@ class Measurements:
     corrupted_members: tuple[int, int] = (0, 0)
     groups: Losses | None = None
     slices: Losses | None = None
+    score: str = "accuracy"
 
     @property
     def single(self) -> bool:
@@ -249,8 +252,8 @@ class Measurements:
 
     def with_groups(
         self,
-        baseline: Predictions,
-        compressed: Predictions,
+        baseline: Predictions | Outcomes,
+        compressed: Predictions | Outcomes,
         columns: pd.DataFrame,
         *,
         least: int = 0,
@@ -276,7 +279,7 @@ class Measurements:
             for name in columns
         ]
         count = sum(len(names) for _, names in named)
-        comparison = Comparison(baseline, compressed, paired, self.alpha)
+        comparison = comparison_of(baseline, compressed, paired, self.alpha)
         parts = [_losses_of(comparison, codes, names, at_once=count) for codes, names in named]
         corrected = self.corrected
         if corrected is not None:
@@ -562,10 +565,7 @@ def measure(
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     members = comparison.members
-    single = members == (1, 1)
-    if not single and min(members) == 1:
-        got = f"{members[1]} members against a baseline of {members[0]}"
-        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
+    single = _is_single(comparison)
     overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all images",))
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
@@ -599,6 +599,64 @@ def measure(
     )
 
 
+def measure_outcomes(
+    baseline: Any,
+    compressed: Any,
+    *,
+    paired: bool | None = None,
+    alpha: float = 0.05,
+) -> Measurements:
+    """Measure the loss of outcomes, such as whether answers are right, of a compressed model against its baseline.
+
+    The methods are those of `measure`; outcomes between 0 and 1 have intervals over examples (Student's t) where
+    those of single models are not exact. There are no classes.
+
+    Args:
+        baseline: outcomes of the uncompressed model or population.
+        compressed: those of the compressed one, on the same examples.
+        paired: as for `measure`.
+        alpha: as for `measure`.
+
+    Raises:
+        InputError: different examples, one model against a population, no pairs, or a level outside (0, 1).
+
+    Example:
+        >>> measure_outcomes(Outcomes([1, 1, 1, 0.5] * 30), Outcomes([1, 1, 0, 0.5] * 30)).overall.loss
+        array([25.])
+    """
+    comparison = OutcomeComparison(baseline, compressed, paired, alpha)
+    single = _is_single(comparison)
+    overall = _losses_of(comparison, np.zeros(baseline.num_examples, int), ("all examples",))
+    none = overall.head(0)
+    return Measurements(
+        members=comparison.members,
+        pairs=1 if single else comparison.pairs,
+        alpha=alpha,
+        clustered=comparison.clusters is not None,
+        overall=overall,
+        classes=none,
+        precision=none,
+        collapsed=np.zeros(0, bool),
+        blind_members=np.zeros(0, int),
+        flips=Estimate(),
+        negative_flips=Estimate(),
+        retrained=math.nan,
+        ties=no_ties(comparison),
+        doubts=(),
+        notes=(*comparison.notes, *_few_clusters_notes(overall)),
+        score="mean outcome",
+    )
+
+
+def _is_single(comparison: OutcomeComparison) -> bool:
+    """Return whether one model is compared with one; refuse one against a population."""
+    members = comparison.members
+    if members != (1, 1) and min(members) == 1:
+        got = f"{members[1]} members against a baseline of {members[0]}"
+        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
+    return members == (1, 1)
+
+
 def _at_least(
     codes: np.ndarray, names: tuple[str, ...], least: int, column: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -626,7 +684,7 @@ def _few_clusters_notes(overall: Losses) -> list[str]:
 
 
 def _losses_of(
-    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], *, at_once: int = 0
+    comparison: OutcomeComparison, groups: np.ndarray, names: tuple[str, ...], *, at_once: int = 0
 ) -> Losses:
     """Return the losses of groups of images.
 
@@ -642,7 +700,7 @@ def _losses_of(
 
 
 def _pair_losses(
-    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
+    comparison: OutcomeComparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
 ) -> Losses:
     """Return the losses of one model against one."""
     before = comparison.before[0]
@@ -670,7 +728,7 @@ def _pair_losses(
 
 
 def _population_losses(
-    comparison: Comparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
+    comparison: OutcomeComparison, groups: np.ndarray, names: tuple[str, ...], at_once: int
 ) -> Losses:
     """Return the losses of a population against another, or of one model against one on clusters of images."""
     changes = comparison.changes(groups, len(names))
@@ -701,7 +759,7 @@ def _population_losses(
     )
 
 
-def _few_clusters(comparison: Comparison, change: Change) -> np.ndarray:
+def _few_clusters(comparison: OutcomeComparison, change: Change) -> np.ndarray:
     """Return whether the images of each group form too few clusters for a pass, `(G,)` booleans."""
     return (comparison.clusters is not None) & (change.units < LEAST_CLUSTERS)
 
@@ -741,7 +799,7 @@ def _precision_losses(comparison: Comparison) -> Losses:
 
 
 def _design_effect(
-    comparison: Comparison, groups: np.ndarray, changes: GroupChanges, changed: np.ndarray
+    comparison: OutcomeComparison, groups: np.ndarray, changes: GroupChanges, changed: np.ndarray
 ) -> np.ndarray:
     """Return the variance of losses over their variance if every change were one of a whole, independent image, `(C,)`.
 

@@ -1,0 +1,269 @@
+"""Outcomes of examples, read from CSV, Parquet, NPY and JSON lines, or from samples of lm-evaluation-harness.
+
+A table or a file of JSON lines has a row per example: a column of outcomes in [0, 1], perhaps ids (`example` or `id`),
+members (`member`), clusters, and columns of groups. An NPY file holds `(N,)` or `(K, N)` outcomes. A folder of the
+harness is read by `lm_samples`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.datasets.array_files import ArrayFile
+from tfaudit.errors import InputError, listed, path_of, plural
+from tfaudit.outcomes import Outcomes
+from tfaudit.readers.lm_samples import is_lm_run, read_lm_samples
+from tfaudit.readers.tables import TableFile
+
+IDS, MEMBER = ("example", "example_id", "id"), "member"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutcomeFiles:
+    """How files of outcomes are read.
+
+    Attributes:
+        outcome: column of the outcomes, or metric of lm-evaluation-harness, such as `acc`.
+        id_name: column of example ids; `example`, `example_id` or `id` by default.
+        cluster: column of clusters of examples in the baseline's files; `cluster` by default, if there is one.
+        filter: filter of the harness, such as `strict-match`, if its samples have several.
+        common: whether to judge only the examples that all files hold.
+    """
+
+    outcome: str
+    id_name: str | None = None
+    cluster: str | None = None
+    filter: str | None = None
+    common: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class OutcomeSides:
+    """Outcomes of a baseline and of compressed populations on the same examples, with the groups of the examples.
+
+    `notes` are facts that a reader needs to know, one sentence each.
+    """
+
+    baseline: Outcomes
+    compressed: dict[str, Outcomes]
+    groups: pd.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def read_outcomes(
+    files: str | Path | Sequence[str | Path],
+    outcome: str,
+    *,
+    id_name: str | None = None,
+    cluster: str | None = None,
+    filter: str | None = None,
+) -> Outcomes:
+    r"""Read the outcomes of one population, a file per member or several members in one.
+
+    Args:
+        files: the files, or folders of lm-evaluation-harness.
+        outcome: column of the outcomes, or metric of the harness.
+        id_name: column of example ids; `example`, `example_id` or `id` by default.
+        cluster: column of clusters of examples; `cluster` by default, if there is one.
+        filter: filter of the harness, if its samples have several.
+
+    Raises:
+        InputError: files that cannot be read or do not fit each other; the error names the file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "answers.csv")
+        ...     _ = path.write_text("id,f1\na,1\nb,0.5\n")
+        ...     read_outcomes(path, "f1").values
+        array([[1. , 0.5]])
+    """
+    several = [files] if isinstance(files, str | Path) else files
+    paths = [path_of("files", file) for file in several]
+    source = OutcomeFiles(outcome=outcome, id_name=id_name, cluster=cluster, filter=filter)
+    return read_sides(source, paths, {}).baseline
+
+
+def read_sides(
+    source: OutcomeFiles, baseline: Sequence[Path], compressed: Mapping[str, Sequence[Path]]
+) -> OutcomeSides:
+    """Read the outcomes of a baseline and of compressed populations, in the order of the baseline's first file.
+
+    Raises:
+        InputError: as `read_outcomes`, or other examples than the baseline's.
+    """
+    sides = {
+        name: [table for path in paths for table in _tables(path, source)]
+        for name, paths in {"": baseline, **compressed}.items()
+    }
+    tables = [table for side in sides.values() for table in side]
+    if not sides[""]:
+        raise InputError("baseline", "no files", "one file of outcomes or more")
+    first = tables[0]
+    ids = first.ids
+    if source.common and ids is not None:
+        held = [set(table.ids) for table in tables if table.ids is not None]
+        ids = np.array([one for one in ids if all(one in some for some in held)])
+    rows = {id(table): _rows(table, ids, first) for table in tables}
+    frame = first.frame.iloc[rows[id(first)]].reset_index(drop=True)
+    column = source.cluster or ("cluster" if "cluster" in frame else None)
+    if column is not None and column not in frame:
+        raise InputError(first.where, f"columns {listed([*map(str, frame)])}", f"a column {column}")
+
+    def outcomes(side: Sequence[_Table]) -> Outcomes:
+        return Outcomes(
+            np.stack([table.values[rows[id(table)]] for table in side]),
+            example_ids=ids,
+            clusters=None if column is None else frame[column],
+        )
+
+    groups = frame.drop(columns=[] if column is None else [column])
+    populations = {name: outcomes(side) for name, side in sides.items()}
+    notes = dict.fromkeys(table.note for table in tables if table.note)
+    return OutcomeSides(populations.pop(""), populations, groups, tuple(notes))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Table:
+    """The outcomes of one member: `(n,)` values and ids, what must agree between files, and further columns."""
+
+    where: str
+    values: np.ndarray
+    ids: np.ndarray | None
+    frame: pd.DataFrame
+    seals: pd.DataFrame  # columns that tell whether two files hold the same examples
+    note: str = ""
+
+
+def _tables(path: Path, source: OutcomeFiles) -> list[_Table]:
+    """Return the members in a file."""
+    if is_lm_run(path):
+        frame = read_lm_samples(path, source.outcome, source.filter)
+        return [_table(str(path), frame, source, frame[["prompt_hash", "target_hash"]])]
+    if source.filter is not None:
+        raise InputError("filter", source.filter, "no filter for files other than the harness'")
+    if path.suffix.lower() in (".npy", ".npz"):
+        return _of_arrays(path, source.outcome)
+    if path.suffix.lower() == ".jsonl":
+        frame = _json_lines(path)
+    elif path.suffix.lower() in (".csv", ".parquet"):
+        frame = TableFile(path).frame()
+    else:
+        expected = (
+            "a file .csv, .parquet, .npy, .npz or .jsonl, or a folder of lm-evaluation-harness"
+        )
+        raise InputError(str(path), "a file of unknown type", expected)
+    if MEMBER not in frame:
+        return [_table(str(path), frame, source)]
+    parts = frame.groupby(MEMBER, sort=False, dropna=False)
+    return [
+        _table(f"{path}, member {name}", part.drop(columns=MEMBER).reset_index(drop=True), source)
+        for name, part in parts
+    ]
+
+
+def _table(
+    where: str, frame: pd.DataFrame, source: OutcomeFiles, seals: pd.DataFrame | None = None
+) -> _Table:
+    """Return the member in a frame."""
+    if source.outcome not in frame:
+        got = f"columns {listed([*map(str, frame)])}"
+        raise InputError(where, got, f"a column {source.outcome}, as --outcome says")
+    if not len(frame):
+        raise InputError(where, "no rows", "one per example")
+    values = _numbers(where, frame[source.outcome])
+    name = source.id_name or next((name for name in IDS if name in frame), None)
+    if name is not None and name not in frame:
+        raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {name}")
+    ids = None if name is None else frame[name].astype(str).to_numpy()
+    if ids is not None and len(np.unique(ids)) < len(ids):
+        twice = pd.Series(ids)[pd.Series(ids).duplicated()].iloc[0]
+        raise InputError(where, f"the id {twice!r} twice", "each example once")
+    others = frame.drop(columns=[source.outcome, *([] if name is None else [name])])
+    hidden = [] if seals is None else [*seals]
+    return _Table(
+        where,
+        values,
+        ids,
+        others.drop(columns=hidden),
+        pd.DataFrame() if seals is None else seals,
+        frame.attrs.get("note", ""),
+    )
+
+
+def _numbers(where: str, column: pd.Series) -> np.ndarray:
+    """Return outcomes as floats; true and false are 1 and 0."""
+    words = column.map({"True": 1, "False": 0, "true": 1, "false": 0})
+    numbers = pd.to_numeric(words if words.notna().all() else column, errors="coerce")
+    values = np.asarray(numbers, np.float64)
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if len(wrong):
+        got = f"{column.iloc[wrong[0]]} in column {column.name!r}, row {wrong[0]}"
+        expected = "outcomes in [0, 1], of which 1 is best"
+        raise InputError(where, f"{plural(len(wrong), 'value')} such as {got}", expected)
+    return values
+
+
+def _of_arrays(path: Path, outcome: str) -> list[_Table]:
+    """Return the members in a file of arrays."""
+    file = ArrayFile(path)
+    name = "" if file.names == ("",) else outcome
+    if name not in file.names:
+        raise InputError(str(path), f"arrays {listed([*file.names])}", f"an array {outcome}")
+    values = np.atleast_2d(file.read(name))
+    if values.ndim != 2 or values.dtype.kind not in "fiub" or not values.size:
+        got = f"{values.dtype} {values.shape}"
+        raise InputError(str(path), got, "outcomes (examples,) or (members, examples)")
+    frames = (pd.DataFrame({outcome: row}) for row in values)
+    source = OutcomeFiles(outcome=outcome)
+    return [_table(str(path), frame, source) for frame in frames]
+
+
+def _json_lines(path: Path) -> pd.DataFrame:
+    """Return the rows of a file of JSON lines; only a line feed ends a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        rows = [json.loads(line) for line in lines if line.strip()]
+    except OSError as problem:
+        got = f"an unreadable file ({problem.strerror})"
+        raise InputError(str(path), got, "a readable one") from None
+    except ValueError:
+        raise InputError(str(path), "a damaged or truncated file", "JSON lines in UTF-8") from None
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError(str(path), "lines that are no objects", "an object in every line")
+    return pd.DataFrame(rows)
+
+
+def _rows(table: _Table, ids: np.ndarray | None, first: _Table) -> np.ndarray:
+    """Return the rows of a table in the order of ids, or as they are without ids."""
+    if (table.ids is None) != (ids is None):
+        with_ids, without = (first, table) if table.ids is None else (table, first)
+        expected = f"ids, as in {with_ids.where}, or no ids in any file"
+        raise InputError(without.where, "no column of ids", expected)
+    if table.ids is None or ids is None:
+        if len(table.values) != len(first.values):
+            got = f"{len(table.values):,} examples without ids"
+            raise InputError(table.where, got, f"{len(first.values):,}, as in {first.where}")
+        return np.arange(len(table.values))
+    known = pd.Index(first.ids if first.ids is not None else ids)
+    own = pd.Index(table.ids)
+    both = len(own.intersection(known))
+    if len(ids) == len(known) and not both == len(own) == len(known):
+        got = f"{len(own):,} examples, {both:,} of them among the {len(known):,} of {first.where}"
+        expected = "the same examples; --common judges those that all files hold"
+        raise InputError(table.where, got, expected)
+    position = own.get_indexer(pd.Index(ids))
+    for name in table.seals.columns.intersection(first.seals.columns):
+        of_table = table.seals[name].to_numpy()[position]
+        of_first = first.seals[name].to_numpy()[known.get_indexer(pd.Index(ids))]
+        if differ := int((of_table != of_first).sum()):
+            got = f"{differ:,} of {len(ids):,} examples with another {name}"
+            expected = f"the same questions and prompts as in {first.where}"
+            raise InputError(table.where, got, expected)
+    return position
