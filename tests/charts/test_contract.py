@@ -41,8 +41,15 @@ from tfaudit.predictions import Predictions
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 BY = ("method", "level")
 METHODS = (
-    *("chart", "severity_chart", "class_chart", "diagnostics_chart", "groups_chart"),
-    *("individuals_chart", "change_chart", "histogram", "scatter"),
+    "chart",
+    "severity_chart",
+    "class_chart",
+    "diagnostics_chart",
+    "groups_chart",
+    "individuals_chart",
+    "change_chart",
+    "histogram",
+    "scatter",
 )
 WIDE = ("factors", "factors, binomial", "plan", "range", "many classes")
 

@@ -525,7 +525,10 @@ def test_marks_of_trade_offs_follow_the_frame_and_the_gate():
     outcomes = {"b": "fail", "c": "cannot judge", "d": "fail"}
     points = rows_of(operating_points(TABLE, floor=None, outcomes=outcomes).chart())
     assert points.dropna(subset=["variant"]).groupby("variant")["status"].first().tolist() == [
-        *("Pareto set", "fails the gate", "cannot be judged", "fails the gate")
+        "Pareto set",
+        "fails the gate",
+        "cannot be judged",
+        "fails the gate",
     ]
 
 
