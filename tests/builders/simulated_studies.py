@@ -41,7 +41,6 @@ CLASSES = (
 )
 RECALLS = np.array([0.85, 0.97, 0.84, 0.90, 0.688, 0.96, 0.65, 0.94, 0.97, 0.95])
 EASE, STRENGTH, KNACK, NOISE = 1.0, 0.05, 0.15, 0.5
-TOTAL = float(np.sqrt(EASE**2 + STRENGTH**2 + KNACK**2 + NOISE**2))
 
 
 @dataclasses.dataclass(frozen=True)
