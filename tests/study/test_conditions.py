@@ -12,13 +12,6 @@ from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.study.conditions import Condition, all_conditions, benchmark_condition
 
 
-def test_a_condition_is_its_plain_tuple():
-    assert Condition("fog", 3) == ("fog", 3)
-    assert {("fog", 3): 1}[Condition("fog", 3)] == 1
-    corruption, severity = Condition("fog", 3)
-    assert (corruption, severity) == ("fog", 3)
-
-
 @pytest.mark.parametrize(
     ("name", "condition", "split"),
     [

@@ -1,10 +1,7 @@
-"""What a channel is, per layer, and the norms, masks and counts of channels."""
+"""What a channel is, per layer; that whole channels go, and which stay of equal ones."""
 
 import keras
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.pruning_reference import keep_count
@@ -12,19 +9,9 @@ from tests.builders.stacks import stack
 from tfaudit.compress.pruning.channels import (
     channel_axes,
     channel_count,
-    expand_channel_mask,
-    norm,
-    slices,
 )
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
-
-AXES = st.sampled_from([(-2,), (-1,), (-2, -1)])
-KERNELS = arrays(
-    np.float32,
-    array_shapes(min_dims=2, max_dims=4, max_side=4),
-    elements=st.floats(-4, 4, width=32),
-)
 
 
 def channel(kernel, axes, number):
@@ -35,29 +22,6 @@ def channel(kernel, axes, number):
     ):
         index[axis] = place
     return kernel[tuple(index)]
-
-
-@settings(max_examples=40)
-@given(KERNELS, AXES)
-def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
-    rows = np.asarray(slices(kernel, axes))
-    assert len(rows) == channel_count(kernel.shape, axes)
-    for number, row in enumerate(rows):
-        assert_array_equal(row, channel(kernel, axes, number).ravel())
-    for order in (1, 2, np.inf):
-        wanted = [np.linalg.norm(row.astype(np.float64), order) for row in rows]
-        assert_allclose(norm(kernel, axes, order), wanted, rtol=1e-6, atol=1e-30)
-
-
-@settings(max_examples=40)
-@given(KERNELS, AXES, st.data())
-def test_a_mask_of_channels_covers_whole_channels(kernel, axes, data):
-    count = channel_count(kernel.shape, axes)
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
-    whole = np.asarray(expand_channel_mask(mask, kernel.shape, axes))
-    assert whole.shape == kernel.shape
-    for number, kept in enumerate(mask):
-        assert (channel(whole, axes, number) == kept).all()
 
 
 def every_layer():
