@@ -323,7 +323,6 @@ def show_table(
     columns: Sequence[str] | None = None,
     *,
     table: str = "",
-    settings: Mapping[str, Any] | None = None,
     entries: Mapping[str, Column] | None = None,
     click: Act | None = None,
     now: object = None,
@@ -337,7 +336,6 @@ def show_table(
         name: name of the file, and of the table on its page.
         columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
         table: name of the table in the catalogue of columns (`tfaudit.outlets.columns`).
-        settings: `st.column_config` of the columns that the catalogue cannot describe.
         entries: how columns are shown whose names depend on the data.
         click: takes the row that is clicked, with its `index` and the `column` of the cell.
         now: choice that clicks change, as in `on_selection`.
@@ -346,7 +344,7 @@ def show_table(
     shown = shown.rename(columns=str)
     fields = list(map(str, shown))
     visible = fields if _shows_all() else first_columns(fields)
-    rows, config = _grid(shown, visible, table, entries or {}, settings or {})
+    rows, config = _grid(shown, visible, table, entries or {})
 
     def act(selected: Any) -> None:
         for row, clicked in selected["cells"]:
@@ -375,7 +373,6 @@ def _grid(
     visible: Sequence[str],
     table: str,
     entries: Mapping[str, Column],
-    settings: Mapping[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """Return rows as Streamlit takes them, and how it shows their columns; small tables have numbers as texts."""
     styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
@@ -387,9 +384,6 @@ def _grid(
         if entry.unit == "bytes":
             entry = in_round_unit(entry, shown[field].max())
         written[field] = cells = _written(shown[field], entry, styled)
-        if field in settings:
-            config[field] = settings[field]
-            continue
         heading = field if field in entries else ""
         config[field] = _column_config(cells, entry, heading, not config, styled)
         if styled and field in visible and _holds_numbers(cells):

@@ -273,10 +273,6 @@ class Predictions:
         rows = np.arange(self.num_members)[:, None] * self.num_examples + index
         return BestClasses(self.top1[:, index].ravel(), self.ties.take(rows.ravel()))
 
-    def tied_classes(self) -> np.ndarray:
-        """Return how many classes share the best score, `(K, N)` integers; 1 means no tie."""
-        return self.ties.counts(self.top1.size).reshape(self.top1.shape)
-
     def tied(self) -> np.ndarray:
         """Return the number of examples for which the classes of each member tie, `(K,)` integers."""
         rows = np.unique(self.ties.rows) // self.num_examples

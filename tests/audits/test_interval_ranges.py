@@ -44,7 +44,7 @@ def tables(before, after):
         "intersections": [crossed.frame(), crossed.cell_frame()],
         "negative flips": [flip_rates(before, after).frame()],
         "exemplars": [exemplars(before, after).difficulty],
-        "trends": [trends(before, after, np.arange(60.0)).bins_frame()],
+        "trends": [trends(before, after, np.arange(60.0)).binned],
         "robustness": robust(before, after),
         "gate": [checks.classes, checks.frame().query("check == 'overall_drop_pp'")],
         "rates": [checks.frame().query("check in ('flips', 'negative_flips')")],

@@ -10,7 +10,7 @@ from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.populations import population
 from tests.builders.simulated_grids import grid
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.flips.retrained_twins import changed_predictions
+from tfaudit.audits.flips.changed_predictions import changed_predictions
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict

@@ -72,13 +72,13 @@ def test_finds_a_planted_effect():
     assert found.summary()["property"] == "tilt"
     assert found.summary()["groups"]["all"]["change"] == row["slope"]
     assert found.summary()["groups"]["all"]["before"] == 0
-    bins = found.bins_frame().query("measure == 'after'")
+    bins = found.binned.query("measure == 'after'")
     np.testing.assert_allclose(bins["accuracy"], 1 - bins["value"], atol=0.05)
     assert bins["units"].tolist() == [250] * 8
 
 
 def test_bins_equal_pandas():
-    bins = trends(BEFORE, AFTER, VALUES, bins=4).bins_frame().query("measure == 'before'")
+    bins = trends(BEFORE, AFTER, VALUES, bins=4).binned.query("measure == 'before'")
     by = pd.DataFrame({"value": VALUES, "y": right(BEFORE)}).groupby(
         pd.qcut(VALUES, 4), observed=True
     )
@@ -88,10 +88,8 @@ def test_bins_equal_pandas():
 
 
 def test_equal_values_share_a_bin():
-    bins = (
-        trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8)
-        .bins_frame()
-        .query("measure == 'after'")
+    bins = trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8).binned.query(
+        "measure == 'after'"
     )
     assert bins["units"].tolist() == [150, 50]
     assert bins["value"].tolist() == [0, 1]
@@ -100,7 +98,7 @@ def test_equal_values_share_a_bin():
 def test_a_constant_property_has_no_line():
     found = trends(BEFORE, AFTER, np.full(200, 0.3))
     assert found.frame()[["slope", "p", "r"]].isna().all(axis=None)
-    assert found.bins_frame()["units"].tolist() == [200, 200]
+    assert found.binned["units"].tolist() == [200, 200]
 
 
 def test_what_is_unknown_is_left_out():
@@ -113,7 +111,7 @@ def test_what_is_unknown_is_left_out():
         f"{(WRITERS == 2).sum()} examples of unknown individuals are left out.",
     )
     nothing = trends(BEFORE, AFTER, np.full(200, np.nan))
-    assert len(nothing.frame()) == len(nothing.bins_frame()) == 0
+    assert len(nothing.frame()) == len(nothing.binned) == 0
 
 
 @pytest.mark.parametrize(
@@ -135,11 +133,11 @@ def test_bad_input(arguments, message):
 
 def test_units_are_individuals_with_their_means():
     values, people = np.arange(200.0), np.arange(200) % 7
-    found = trends(BEFORE, AFTER, values, individuals=people).units_frame().set_index("unit")
+    found = trends(BEFORE, AFTER, values, individuals=people).units.set_index("unit")
     for who in range(7):
         assert found.loc[str(who), "value"] == pytest.approx(values[people == who].mean())
         assert found.loc[str(who), "after"] == pytest.approx(
             AFTER.correct()[:, people == who].mean()
         )
-    alone = trends(BEFORE, AFTER, values).units_frame()
+    alone = trends(BEFORE, AFTER, values).units
     np.testing.assert_array_equal(alone["unit"], np.arange(200))

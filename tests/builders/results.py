@@ -16,7 +16,6 @@ from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.factors.regression import factors, factors_glm
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.flips.retrained_twins import retrained_twins
 from tfaudit.audits.forecast.forecast import forecast
 from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
@@ -107,7 +106,6 @@ RESULTS = {
     ),
     "all remedies": lambda: remedies({"distillation": (BEFORE, AFTER, population(2, hurt=[3]))}),
     "pairs": lambda: compare(ONE, OTHER),
-    "twins": lambda: retrained_twins(BEFORE),
     "survey": lambda: survey(answers()),
     "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
     "plan": lambda: plan(guessed_spread(), 3),

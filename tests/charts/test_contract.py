@@ -34,6 +34,7 @@ from tfaudit.audits.prediction_counts.chart import (
 )
 from tfaudit.audits.result import Result
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
+from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.predictions import Predictions
@@ -105,7 +106,9 @@ OF_TABLES = {
         {f"{LONG[:20]} {i}": level().changes() for i in range(12)}, k=5
     ),
     "severities": lambda: severity_chart({"int8": level().curves()}, baseline="dense"),
-    "corruptions": lambda: level(tuple(f"a_long_corruption_{i}" for i in range(19))).class_chart(),
+    "corruptions": lambda: class_corruption_chart(
+        level(tuple(f"a_long_corruption_{i}" for i in range(19))).classes
+    ),
     "long groups": lambda: groups(BEFORE, AFTER, np.full(200, LONG)).chart(),
     "many groups": lambda: groups(BEFORE, AFTER, np.arange(200) // 2).chart(),
     "many classes": lambda: compare(

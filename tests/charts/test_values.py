@@ -257,7 +257,7 @@ def test_individuals_are_points_of_which_a_sample_is_drawn_that_the_title_tells(
 def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
     found = trends(BEFORE, AFTER, VALUES)
     shown = rows_of(found.chart()).query("part == 'line'")
-    bins = found.bins_frame()["value"]
+    bins = found.binned["value"]
     for row in found.frame().query("measure != 'change'").to_dict("records"):
         ends = shown[shown["measure"] == row["measure"]]
         np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
@@ -269,9 +269,9 @@ def test_changes_and_histograms_of_a_property():
     """[P] figures 2 and 11: every unit has a point and is counted once."""
     found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
     shown = rows_of(found.change_chart())
-    assert shown["unit"].notna().sum() == len(found.units_frame()) == len(np.unique(WRITERS))
+    assert shown["unit"].notna().sum() == len(found.units) == len(np.unique(WRITERS))
     assert shown["unit"].isna().sum() == 40 * len(set(SERIES))  # of the curves
-    assert rows_of(found.histogram())["units"].sum() == len(found.units_frame())
+    assert rows_of(found.histogram())["units"].sum() == len(found.units)
     flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
     assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
 
@@ -369,7 +369,7 @@ def test_cells_are_marked_where_they_are_significant(levels):
     level = levels["magnitude 90 %"]
     cells = level.class_frame()
     claimed = cells["verdict"].isin(["lost recall", "gained recall"]).sum()
-    assert drawn(level.class_chart(), "#26282e") == claimed > 0
+    assert drawn(class_corruption_chart(level.classes), "#26282e") == claimed > 0
     claimed = cells["relative_verdict"].isin(["worse than average", "better than average"]).sum()
     assert drawn(class_corruption_chart(cells, question="relative"), "#26282e") == claimed
 

@@ -31,7 +31,7 @@ from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.member_model import build_member
-from tfaudit.models.registry import build_model, model_names
+from tfaudit.models.registry import ARCHITECTURES, build_model
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.member import MemberMaker
@@ -91,7 +91,7 @@ def test_a_recipe_is_one_study_of_its_name(name):
     assert study.name == name
     assert after_json(study) == study
     builders = [f"tfaudit.recipes.{other}:build" for other in RECIPES]
-    assert study.model in (*model_names(), *builders) or study.model.endswith(".keras")
+    assert study.model in (*ARCHITECTURES, *builders) or study.model.endswith(".keras")
     assert f"K = {study.population}" in RECIPES[name].__doc__.splitlines()[0]
 
 
@@ -279,7 +279,7 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     maker = MemberMaker(store, splits)
     # Other tests show that a second member is made as the first is, that the other kinds convert, and that every
     # architecture converts to int8; here models of the recipes' own do, and the one that comes with its data.
-    kinds = ["int8"] if name == "digits" or study.model not in model_names() else []
+    kinds = ["int8"] if name == "digits" or study.model not in ARCHITECTURES else []
     made = [
         variant
         for variant in study.all_variants

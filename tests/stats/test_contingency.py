@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
-from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -13,7 +12,6 @@ from tests.builders.exact_tails import any_fails, tails
 from tfaudit.errors import InputError
 from tfaudit.stats.contingency import (
     chance_agreement,
-    cohen_kappa,
     mcnemar,
     mcnemar_false_alarms,
     paired_difference_p,
@@ -203,22 +201,6 @@ def test_the_interval_where_all_none_or_nobody_changed():
     assert np.isnan(high[3])
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30),
-    st.permutations(range(4)),
-)
-def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
-    first, second = np.array(pairs).T
-    kappa = cohen_kappa(first, second)
-    if len(np.unique(pairs)) == 1:
-        assert np.isnan(kappa)
-        return
-    assert kappa == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
-    assert kappa == pytest.approx(
-        cohen_kappa(np.array(names)[first], np.array(names)[second]), abs=1e-12
-    )
-
-
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60))
 def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
     first, second = np.array(pairs).T
@@ -238,10 +220,8 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
     [
         (lambda: mcnemar([np.nan], [1]), "lost: got float64 from nan, expected numbers >= 0"),
         (lambda: mcnemar([1], [-1]), "won: got int64 from -1, expected numbers >= 0"),
-        (lambda: cohen_kappa([0.5], [1]), "first: got float64 from 0.5, expected integers >= 0"),
         (lambda: mcnemar(["a"], ["b"]), "lost: got values of <U1, expected numbers >= 0"),
         (lambda: mcnemar([None], [1]), "lost: got values of object, expected numbers >= 0"),
-        (lambda: cohen_kappa(["a"], [1]), "first: got values of <U1, expected integers >= 0"),
         (
             lambda: paired_difference_p([1], [1], [3], ["a"]),
             "difference: got values of <U1, expected numbers",
@@ -254,10 +234,6 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
         (
             lambda: paired_interval([1], [1], [3], confidence=95),
             r"confidence: got 95, expected a level in \(0, 1\)",
-        ),
-        (
-            lambda: cohen_kappa(np.array([], int), np.array([], int)),
-            r"first: got \(0,\), expected the shape",
         ),
     ],
 )

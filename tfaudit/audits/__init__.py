@@ -3,7 +3,7 @@
 Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
 Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`, `forecast` and `forecast_quality`
-Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
+Two models    `compare`, `gate` with `Limits`
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`; `slices` where no group is known
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
@@ -20,7 +20,6 @@ _MODULES = {
     "exemplars.exemplars": ("exemplars", "Exemplars"),
     "chance.chance": ("chance", "Chance"),
     "model_pair.model_pair": ("compare", "PairComparison"),
-    "flips.retrained_twins": ("retrained_twins", "RetrainedTwins"),
     "distortion.recall_distortion": ("distortion", "Distortion"),
     "distortion.slopes": ("slope_frame", "slope_intervals", "slope_means"),
     "distortion.slope_tests": ("slope_tests",),

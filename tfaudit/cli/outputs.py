@@ -53,9 +53,9 @@ def output_file(text: str, *names: str, panel: str | None = None) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, callback=file_to_write)
 
 
-def output_folder(text: str, *names: str, panel: str | None = None) -> Any:
+def output_folder(text: str, *names: str) -> Any:
     """Return an option with its help text that names a folder to write into, for `Annotated`."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, callback=folder_to_write)
+    return typer.Option(*names, help=text, callback=folder_to_write)
 
 
 def check_outputs(command: Callable[..., Any], values: Mapping[str, Any]) -> bool:

@@ -51,15 +51,6 @@ ARCHITECTURES = {
 """Architectures by name: a new architecture is a function and one entry here."""
 
 
-def model_names() -> tuple[str, ...]:
-    """Return the names that `build_model` takes.
-
-    >>> model_names()[:3]
-    ('digits_convnet', 'cifar_convnet', 'lenet_r')
-    """
-    return tuple(ARCHITECTURES)
-
-
 def build_model(
     name: str,
     input_shape: Sequence[int | None],
@@ -75,7 +66,7 @@ def build_model(
     last layer is `logits`. Keras' global seed (`keras.utils.set_random_seed`) determines the weights.
 
     Args:
-        name: name of the architecture, one of `model_names()`.
+        name: name of the architecture, a key of `ARCHITECTURES`.
         input_shape: shape `(H, W, C)` of the images, without None.
         num_classes: number of logits, at least 2.
         mean: mean of the pixels in 0..255, a number or one per channel `(C,)`; `Dataset.moments` computes it.

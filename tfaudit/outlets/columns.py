@@ -302,8 +302,8 @@ P = _p("p")
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 
-def _holm(over: str = "", heading: str = "p, corrected") -> Column:
-    return _p(heading, help=f"p after {_HOLM}{over and f' over {over}'}")
+def _holm(over: str = "") -> Column:
+    return _p("p, corrected", help=f"p after {_HOLM}{over and f' over {over}'}")
 
 
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:

@@ -1,7 +1,7 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
 Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
-Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions`,
+Counts        `mcnemar`, `mcnemar_false_alarms` and `paired_interval` of pairs; `compare_proportions`,
               `exact_interval`
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
@@ -22,7 +22,7 @@ _MODULES = {
         "mass_bins",
         "squared_gaps",
     ),
-    "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
+    "contingency": ("mcnemar", "mcnemar_false_alarms", "paired_interval"),
     "image_properties": (
         "class_means",
         "distance_to_class_mean",

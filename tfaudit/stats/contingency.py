@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from tfaudit.errors import InputError, require, require_level
+from tfaudit.errors import InputError, require_level
 from tfaudit.stats.ratios import ratio
 
 FAR = 0.02
@@ -264,39 +264,6 @@ def _far_tail(
         inside, outside = np.where(excluded, inside, middle), np.where(excluded, middle, outside)
     tails[far] = np.exp(outside)
     return tails
-
-
-def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
-    """Compute the agreement of two raters beyond chance: `(observed - expected) / (1 - expected)` (Cohen 1960).
-
-    1 is full agreement, 0 agreement by chance; NaN if both raters give the same single class throughout. scikit-learn's
-    function counts all C x C cells and takes 100 times as long for 1,000 classes.
-
-    Args:
-        first: `(N,)` integers >= 0, one rater's class of each example.
-        second: `(N,)` integers >= 0, the other rater's classes.
-
-    Example:
-        >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])
-        0.5
-    """
-    one, other = counts(first=first, second=second)
-    expected = "the shape (examples,) with one example or more"
-    require(one.ndim == 1 and one.size > 0, "first", one.shape, expected)
-    classes = int(max(one.max(), other.max())) + 1
-    shares = (np.bincount(rater, minlength=classes) / len(rater) for rater in (one, other))
-    return kappa_of(float(np.mean(one == other)), *shares)
-
-
-def kappa_of(agreement: float, first: np.ndarray, second: np.ndarray) -> float:
-    """Compute Cohen's kappa from the observed agreement and the shares of the classes of both raters, `(C,)` each.
-
-    Example:
-        >>> kappa_of(0.75, np.array([0.5, 0.5]), np.array([0.75, 0.25]))
-        0.5
-    """
-    expected = float(first @ second)
-    return (agreement - expected) / (1 - expected) if expected < 1 else float("nan")
 
 
 def chance_agreement(first: np.ndarray, second: np.ndarray, examples: int) -> tuple[float, float]:

@@ -220,11 +220,6 @@ class Store:
         store.write("study.json", sealed_json(content))
         return store
 
-    @property
-    def machines(self) -> list[dict[str, Any]]:
-        """Engines and models of the processors with which members were made or tested; none where not recorded."""
-        return self._content()["machines"]
-
     def add_machine(self, machine: Mapping[str, Any]) -> None:
         """Record in `study.json` an engine and its processors, unless they are there; may raise `OSError`."""
         content = self._content()

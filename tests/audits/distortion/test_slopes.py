@@ -33,9 +33,9 @@ def test_slope_frame_has_a_row_per_distortion_and_member():
 
 
 def test_one_factor_needs_no_tuples():
-    frame = slope_frame({0.5: STUDY["magnitude", 2]}, by="level", ddof=1)
+    frame = slope_frame({0.5: STUDY["magnitude", 2]}, by="level")
     assert list(frame.columns[:2]) == ["level", "member"]
-    np.testing.assert_array_equal(frame["variance_before"], DENSE.recall().var(1, ddof=1))
+    np.testing.assert_array_equal(frame["variance_before"], DENSE.recall().var(1))
 
 
 def test_points_and_lines_of_the_figures():

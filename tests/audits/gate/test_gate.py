@@ -13,7 +13,7 @@ from tests.builders.populations import LIMITS, population
 from tests.builders.simulated_studies import Truth, simulate
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.doubts import accuracy_by_chance, not_above_chance
-from tfaudit.audits.flips.retrained_twins import changed_predictions
+from tfaudit.audits.flips.changed_predictions import changed_predictions
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import measure

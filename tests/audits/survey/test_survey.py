@@ -1,6 +1,7 @@
 """The human study: the shares of [F] 3.2, SciPy, hand counts of agreement; the blind sample; refusals."""
 
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,13 @@ PAPER = {
 }
 ASKED = [question for question in QUESTIONS if question.attribute in PAPER]
 FOX = Question("fox", "Is there a fox?", "fox", 1)
+
+
+def survey_of(answers, *questions):
+    """The result for other questions than those of [F]."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["tfaudit.audits.survey.survey"], "QUESTIONS", questions)
+        return survey(answers)
 
 
 def paper_answers():
@@ -55,11 +63,11 @@ def asked(votes, pies=(0, 1)):
 
 def row_of(votes):
     """The row of the question about foxes."""
-    return survey(asked(votes), questions=[FOX]).frame().iloc[0]
+    return survey_of(asked(votes), FOX).frame().iloc[0]
 
 
 def test_the_shares_of_the_paper():
-    found = survey(paper_answers(), questions=ASKED)
+    found = survey_of(paper_answers(), *ASKED)
     for row in found.frame().to_dict("records"):
         *_, pie, other = PAPER[row["attribute"]]
         assert f"{100 * row['share_pie']:.2f}" == pie
@@ -74,7 +82,7 @@ def test_the_shares_of_the_paper():
 
 
 def test_fisher_and_holm():
-    frame = survey(paper_answers(), questions=ASKED).frame()
+    frame = survey_of(paper_answers(), *ASKED).frame()
     expected = []
     for attribute in frame["attribute"]:
         a, n, b, m, *_ = PAPER[attribute]
@@ -143,13 +151,13 @@ def test_kappa_counts_pairs():
 
 def test_kappa_of_different_numbers_of_raters():
     same = [[1, 1, 0], [0, 0, 0], [1, 1, 1]]
-    found = survey(asked([*same, [1, 0], [1]]), questions=[FOX])
+    found = survey_of(asked([*same, [1, 0], [1]]), FOX)
     assert found.frame()["kappa"].item() == pytest.approx(kappa_by_hand(same))
     assert found.notes == ("fox: kappa rests on the 3 of 5 images that have 3 raters.",)
 
 
 def test_kappa_without_pairs_or_without_doubt():
-    found = survey(asked([[1], [0], [1]]), questions=[FOX])
+    found = survey_of(asked([[1], [0], [1]]), FOX)
     assert math.isnan(found.frame()["kappa"].item())
     assert "no image has two raters" in found.notes[0]
     assert math.isnan(row_of([[1, 1], [1, 1], [1, 1]])["kappa"])
@@ -158,21 +166,21 @@ def test_kappa_without_pairs_or_without_doubt():
 
 def test_a_question_without_answers():
     table = asked([[1], [0], [1]]).assign(fox=np.nan)
-    row = survey(table, questions=[FOX]).frame().iloc[0]
+    row = survey_of(table, FOX).frame().iloc[0]
     assert (row["answers"], row["raters"], row["pies_judged"]) == (0, 0, 0)
     assert np.isnan(row["p"])
 
 
 def test_one_kind_alone():
-    found = survey(asked([[1], [0]]), questions=[FOX])
+    found = survey_of(asked([[1], [0]]), FOX)
     assert np.isnan(found.frame()["p"].item())
     assert "No non-PIEs among the images: nothing to compare." in found.notes
 
 
 def test_order_of_answers_plays_no_part():
     table = asked(np.random.default_rng(0).integers(0, 2, (40, 5)).tolist(), pies=range(20))
-    shuffled = survey(table.sample(frac=1, random_state=0), questions=[FOX])
-    pd.testing.assert_frame_equal(shuffled.frame(), survey(table, questions=[FOX]).frame())
+    shuffled = survey_of(table.sample(frac=1, random_state=0), FOX)
+    pd.testing.assert_frame_equal(shuffled.frame(), survey_of(table, FOX).frame())
 
 
 @pytest.mark.parametrize(
@@ -199,14 +207,12 @@ def test_order_of_answers_plays_no_part():
 def test_bad_answers(change, message):
     table = asked([[1], [0], [1]]).assign(rater=["a", "b", "c"])
     with pytest.raises(InputError, match=message):
-        survey(change(table), questions=[FOX])
+        survey_of(change(table), FOX)
 
 
 def test_bad_options():
     with pytest.raises(InputError, match="alpha: got 2"):
         survey(asked([[1]]), alpha=2)
-    with pytest.raises(InputError, match=r"questions: got \[\], expected one or more"):
-        survey(asked([[1]]), questions=[])
 
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -246,10 +252,7 @@ def test_answers_meet_the_key():
     sample = survey_sample(FOUND, 20, seed=3)
     answers = sample.sheet.assign(rater="ann", fox=1)
     assert (
-        survey(answers.merge(sample.key, on="example"), questions=[FOX])
-        .frame()["pies_judged"]
-        .item()
-        == 10
+        survey_of(answers.merge(sample.key, on="example"), FOX).frame()["pies_judged"].item() == 10
     )
 
 

@@ -38,7 +38,8 @@ class Calibration(Result):
     Attributes:
         measures: one row per measure; see `frame`.
         classes: one row per class; see `class_frame`.
-        curves: one row per side and bin; see `curve_frame`.
+        curves: the reliability diagram, one row per side and bin: `when`, `bin`, `predictions`, mean `confidence` and
+            `accuracy` over members, `range_low` and `range_high`, the lowest and the highest confidence in the bin.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
     """
@@ -72,13 +73,6 @@ class Calibration(Result):
         correction.
         """
         return self.classes.copy()
-
-    def curve_frame(self) -> pd.DataFrame:
-        """Return the reliability diagram: `when`, `bin`, `predictions`, mean `confidence`, `accuracy`, over members.
-
-        `range_low` and `range_high` are the lowest and the highest confidence in the bin.
-        """
-        return self.curves.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables beside `frame`, by title."""

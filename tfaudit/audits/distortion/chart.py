@@ -19,7 +19,7 @@ def _some(points: pd.DataFrame) -> pd.DataFrame:
     return points.sample(frac=1, random_state=0).groupby("panel").head(share)
 
 
-def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 4) -> Drawing:
+def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
     """Draw [R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed, per level.
 
     Two methods (or models) at the same levels are neighbours. If there are more than 4,500 points, a seeded sample is
@@ -28,7 +28,6 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     Args:
         points: table that `tfaudit.audits.distortion.slopes.balance_frame` returns.
         panels: table that `tfaudit.audits.distortion.slopes.pooled_frame` returns.
-        columns: maximum number of panels side by side, 4 by default.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = _titled(panels, factors)
@@ -67,7 +66,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     charts = [panel(*row) for row in panels[["panel", "pooled_slope"]].itertuples(index=False)]
     if single:
         return charts[0]
-    chart = in_grid(charts, most=columns)
+    chart = in_grid(charts, most=4)
     return chart.properties(title=some) if some else chart
 
 

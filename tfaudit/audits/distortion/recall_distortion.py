@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.classes.class_rates import class_rates
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require_one_of
+from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
@@ -149,14 +149,13 @@ class Distortion(Result):
         )
         return frame[frame["examples"] > 0].reset_index(drop=True)
 
-    def members_frame(self, *, ddof: int = 0) -> pd.DataFrame:
+    def members_frame(self) -> pd.DataFrame:
         """Return one row per member.
 
         Columns: `member`, `alpha`, `accuracy_before`, `accuracy_after`, `variance_before` and `variance_after`, the
         variance of the rates over the classes ([R] table 11).
 
-        Variances divide by C - `ddof`: 0 (the default), as the classes are the whole population, or 1. [R] does not say
-        which.
+        Variances divide by C, as the classes are the whole population; [R] does not say so.
         """
         return pd.DataFrame(
             {
@@ -164,8 +163,8 @@ class Distortion(Result):
                 "alpha": self.alpha,
                 "accuracy_before": self.accuracy_before,
                 "accuracy_after": self.accuracy_after,
-                "variance_before": _variance(self.rates_before, ddof),
-                "variance_after": _variance(self.rates_after, ddof),
+                "variance_before": _variance(self.rates_before),
+                "variance_after": _variance(self.rates_after),
             }
         )
 
@@ -301,11 +300,10 @@ def distortion(
     return dataclasses.replace(result, notes=_notes(result, unpaired))
 
 
-def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
+def _variance(rates: np.ndarray) -> np.ndarray:
     """Return the `(K,)` variances of the members' rates over the classes."""
-    require_one_of("ddof", ddof, (0, 1))
     defined = rates[:, ~np.isnan(rates[0])]
-    return defined.var(1, ddof=ddof) if defined.shape[1] > ddof else np.full(len(rates), np.nan)
+    return defined.var(1) if defined.shape[1] else np.full(len(rates), np.nan)
 
 
 def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:

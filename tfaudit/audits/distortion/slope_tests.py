@@ -21,7 +21,6 @@ def slope_tests(
     pairs: str | Sequence[tuple[Any, Any]] = "consecutive",
     within: Sequence[str] | None = None,
     family: str = "column",
-    equal_var: bool = False,
 ) -> pd.DataFrame:
     """Compare E[alpha] between values of one factor, all others equal, by t-tests with Bonferroni's correction.
 
@@ -48,7 +47,6 @@ def slope_tests(
         within: columns whose values are held fixed; all other factors by default.
         family: tests corrected together: "column" (the default) multiplies p by the number of tests that share all of
             `within`, "all" by the number of all tests.
-        equal_var: whether independent samples have Student's test instead of Welch's, False by default.
 
     Raises:
         InputError: an unknown option, value or column, or several slopes of one member because a factor that varies is
@@ -82,9 +80,7 @@ def slope_tests(
                 shared = one.index.intersection(other.index, sort=False)
                 one = one[shared]
                 other = other[shared]
-            test = compare_means(
-                one, other, paired=paired, alternative=alternative, equal_var=equal_var
-            )
+            test = compare_means(one, other, paired=paired, alternative=alternative)
             means = [sample.mean(skipna=False) for sample in (one, other)]
             figures = (len(one), len(other), *means, *dataclasses.astuple(test))
             rows.append((*stratum.values(), first, second, *figures))

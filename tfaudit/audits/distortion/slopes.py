@@ -22,7 +22,7 @@ _VALUES = (
 
 
 def slope_frame(
-    distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",), ddof: int = 0
+    distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)
 ) -> pd.DataFrame:
     """Tabulate the slopes, one row per distortion and member: the input of the tests and tables of slopes.
 
@@ -33,7 +33,6 @@ def slope_frame(
         distortions: results of `distortion`, by level or by tuples such as (method, level).
         by: names of the parts of a key, "level" by default. A level is a sparsity, a pruning ratio or a kind of
             quantization.
-        ddof: 0 (the default) or 1; variances of recall over C classes divide by C - `ddof`.
 
     Raises:
         InputError: no distortions, several metrics, or keys that do not fit `by`.
@@ -46,7 +45,7 @@ def slope_frame(
            level  member  alpha  variance_after
         0    0.5       0    1.0          0.0625
     """
-    return _stack(distortions, by, (d.members_frame(ddof=ddof) for d in distortions.values()))
+    return _stack(distortions, by, map(Distortion.members_frame, distortions.values()))
 
 
 def balance_frame(

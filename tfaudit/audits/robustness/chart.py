@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import altair as alt
 import pandas as pd
 
+from tfaudit.audits.robustness.accuracy_changes import OVERALL
 from tfaudit.charts.panels import in_grid
 from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, tooltips
 
@@ -14,9 +15,7 @@ WORDS = "replace(datum.label, /_/g, ' ')"
 """Names of corruptions in words."""
 
 
-def relative_change_chart(
-    levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions"
-) -> Drawing:
+def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1) -> Drawing:
     """Draw [F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
     Each corruption and variant has a dot with its interval. Corruptions are sorted by their largest fall; their mean
@@ -25,14 +24,13 @@ def relative_change_chart(
     Args:
         levels: `Robustness.changes` by title, in the order of the legend.
         k: 1 (the default) or 5.
-        mean: name of the rows of the mean over all corruptions.
     """
     tables = [changes.assign(level=title) for title, changes in levels.items()]
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
     deepest = shown.groupby("corruption")["relative_change"].min().sort_values()
-    order = list(deepest.drop(mean, errors="ignore").index)
-    if mean in deepest and len(order) > 1:
-        order.append(mean)
+    order = list(deepest.drop(OVERALL, errors="ignore").index)
+    if OVERALL in deepest and len(order) > 1:
+        order.append(OVERALL)
     shown = shown[shown["corruption"].isin(order)].copy()
     shown[["relative_change", "relative_low", "relative_high"]] *= 100
     height = alt.Step(max(22, 6 + 7 * len(levels)), **{"for": "position"})

@@ -164,12 +164,6 @@ class Robustness(Result):
 
         return severity_chart({"compressed": self.curves()})
 
-    def class_chart(self) -> Drawing:
-        """Draw a heat map of the change of recall, class by corruption."""
-        from tfaudit.audits.robustness.class_chart import class_corruption_chart
-
-        return class_corruption_chart(self.classes)
-
 
 _OVERALL_KEYS = (
     "accuracy_before",

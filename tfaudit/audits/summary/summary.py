@@ -13,7 +13,7 @@ import pandas as pd
 from tfaudit.audits.chance.chance import CANNOT_TELL, CONSISTENT, Chance, chance, count_verdict
 from tfaudit.audits.classes.classes import ClassImpact, class_impact
 from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
-from tfaudit.audits.flips.retrained_twins import changed_predictions
+from tfaudit.audits.flips.changed_predictions import changed_predictions
 from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed, require, require_least

@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.audits.attributes.attributes import share_columns
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.survey.questions import CO_OCCURRING, QUESTIONS, Question
-from tfaudit.errors import InputError, require, require_level, require_type
+from tfaudit.errors import InputError, require_level, require_type
 from tfaudit.stats.proportions import compare_proportions
 
 
@@ -59,9 +59,7 @@ class Survey(Result):
         return over_indexing_chart(self.table, self.alpha)
 
 
-def survey(
-    answers: pd.DataFrame, *, questions: Sequence[Question] | None = None, alpha: float = 0.05
-) -> Survey:
+def survey(answers: pd.DataFrame, *, alpha: float = 0.05) -> Survey:
     """Analyse the answers of a human study.
 
     An image has an attribute if most of its raters say so; if they are divided evenly, it is left out of that question
@@ -69,9 +67,8 @@ def survey(
 
     Args:
         answers: one row per rater and image: `rater`, `example`, `is_pie` (boolean or 0/1) and one column per question
-            with 0, 1 or missing; other columns are ignored.
-        questions: the questions. By default those of [F], and, if there is a column `co_occurring`, whether labels
-            frequently co-occur [A].
+            of [F] with 0, 1 or missing, perhaps `co_occurring` [A], whether the labels frequently co-occur; other
+            columns are ignored.
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -79,18 +76,18 @@ def survey(
             both PIE and non-PIE, no rows, or a level outside (0, 1).
 
     Example:
-        >>> blurred = Question("blurred", "Is it blurred?", "blurred", 1)
         >>> answers = pd.DataFrame({"rater": ["ann", "bob"] * 3, "example": [0, 0, 1, 1, 2, 2]})
-        >>> answers["is_pie"], answers["blurred"] = answers["example"] < 2, [1, 1, 0, 1, 0, 0]
-        >>> frame = survey(answers, questions=[blurred]).frame()
-        >>> frame[["attribute", "share_pie", "share_non_pie", "undecided", "kappa"]].round(3)
-          attribute  share_pie  share_non_pie  undecided  kappa
-        0   blurred        1.0            0.0          1  0.333
+        >>> answers["is_pie"] = answers["example"] < 2
+        >>> for question in QUESTIONS:
+        ...     answers[question.key] = [1, 1, 0, 1, 0, 0]
+        >>> frame = survey(answers).frame()
+        >>> frame.loc[2:2, ["attribute", "share_pie", "share_non_pie", "undecided", "kappa"]].round(3)
+                 attribute  share_pie  share_non_pie  undecided  kappa
+        2  corrupted image        1.0            0.0          1  0.333
     """
     require_level("alpha", alpha)
     require_type("a pandas.DataFrame", pd.DataFrame, answers=answers)
-    if questions is None:
-        questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
+    questions = [*QUESTIONS, CO_OCCURRING] if CO_OCCURRING.key in answers else [*QUESTIONS]
     is_pie = _is_pie(answers, questions)
     rows = []
     notes = []
@@ -165,7 +162,6 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
 
 def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
     """Check the answers as `survey` promises; return whether each image is a PIE, by example."""
-    require(len(questions) > 0, "questions", questions, "one or more")
     needed = ["rater", "example", "is_pie", *(question.key for question in questions)]
     if missing := [name for name in needed if name not in answers.columns]:
         raise InputError(

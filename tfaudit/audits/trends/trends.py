@@ -29,8 +29,12 @@ class Trends(Result):
     Attributes:
         property, column: names of the property and of the groups.
         table: one row per group and measure; see `frame`.
-        binned, units: means in ranges, and the points to which the lines are fitted; see `bins_frame` and
-            `units_frame`.
+        binned: mean accuracy in ranges of the property that hold about equally many units. Columns: `group`, `measure`
+            (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`, an interval over the
+            units (NaN for a single one); `range_low` and `range_high`, the ends of the range.
+        units: one row per individual, or per example if no individuals are known. Columns: `group`, `unit` (name of the
+            individual, or position of the example), `value` (mean property), `before` and `after` (accuracies, shares)
+            and `change`, after minus before.
         of_individuals: whether a unit is an individual rather than an example.
         alpha: intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
@@ -57,23 +61,6 @@ class Trends(Result):
         property: its p tests it.
         """
         return self.table.copy()
-
-    def bins_frame(self) -> pd.DataFrame:
-        """Return mean accuracy in ranges of the property that hold about equally many units.
-
-        Columns: `group`, `measure` (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`,
-        an interval over the units (NaN for a single one); `range_low` and `range_high`, the lowest and the highest
-        property in the range.
-        """
-        return self.binned.copy()
-
-    def units_frame(self) -> pd.DataFrame:
-        """Return one row per individual, or per example if no individuals are known.
-
-        Columns: `group`, `unit` (name of the individual, or position of the example), `value` (mean property),
-        `before` and `after` (accuracies, shares) and `change`, after minus before.
-        """
-        return self.units.copy()
 
     def summary(self) -> dict[str, Any]:
         """Return slopes by group: `before`, `after`, `change`, and the p-value of the change."""
