@@ -19,8 +19,8 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.cli.console import app
-from tfaudit.outlets.columns import PARTS, text_columns
-from tfaudit.outlets.markdown import markdown_table
+from tfaudit.outlets.columns import PARTS
+from tfaudit.outlets.grid import Grid
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
 NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
@@ -95,9 +95,7 @@ def _items(texts: Sequence[str]) -> str:
 
 def _table(rows: pd.DataFrame, names: Sequence[str] = ()) -> list[str]:
     """Return entries, or medians of entries, as the lines of a Markdown table."""
-    columns = text_columns(rows, names, "harm")
-    cells = zip(*(map(_cell, column.cells) for column in columns), strict=True)
-    return markdown_table([_cell(column.heading) for column in columns], cells)
+    return Grid.of("", rows, names, "harm").markdown()
 
 
 ENTRY_COLUMNS = (

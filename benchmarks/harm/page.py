@@ -13,8 +13,9 @@ from tfaudit.audits.gate.chart import outcome_encoding
 from tfaudit.charts.style import Drawing, row_axis, tooltips
 from tfaudit.errors import require
 from tfaudit.outlets.columns import Column, add_part, column
+from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.html import drawings, page_script, style_sheet
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.sections.section import Figure, Section
 from tfaudit.outlets.templates import PAGES
 from tfaudit.store.requested_files import write_requested
 
@@ -103,8 +104,8 @@ def write_harm_page(benchmark: HarmBenchmark, path: Path) -> Path:
         "",
         figures=(Figure("harm", harm_chart(benchmark), caption),),
         tables=(
-            ReportTable.of("Medians over the models", benchmark.by_compressor(), table="harm"),
-            ReportTable.of("Every entry", shown_entries(table), SHOWN, "harm"),
+            Grid.of("Medians over the models", benchmark.by_compressor(), table="harm"),
+            Grid.of("Every entry", shown_entries(table), SHOWN, "harm"),
         ),
     )
     script, script_hash = page_script(HERE / "filter.js")

@@ -13,5 +13,5 @@ def sections_of(store, **options):
 
 
 def cells(table):
-    """Return the cells of a `ReportTable` by heading."""
+    """Return the cells of a `Grid` by heading."""
     return {column.heading: column.cells for column in table.columns}

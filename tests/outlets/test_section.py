@@ -4,7 +4,8 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.panels import in_grid
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.sections.section import Figure, Section
 
 CHART = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
 
@@ -13,9 +14,9 @@ def test_columns_of_which_nothing_is_known_are_left_out():
     rows = pd.DataFrame(
         {"class": ["a", "b"], "p": [None, None], "examples": [4, None], "verdict": [None, "lost"]}
     )
-    headings = [column.heading for column in ReportTable.of("t", rows).columns]
+    headings = [column.heading for column in Grid.of("t", rows).columns]
     assert headings == ["class", "images", "verdict"]
-    assert len(ReportTable.of("t", rows.head(0)).columns) == 4
+    assert len(Grid.of("t", rows.head(0)).columns) == 4
 
 
 def test_a_figure_of_many_panels_or_without_a_neighbour_has_the_page_to_itself():
@@ -45,7 +46,7 @@ def test_figures_fold_with_their_neighbours():
 
 
 def test_a_short_section_shows_the_chart_of_one_variant_and_folds_the_rest():
-    table = ReportTable.of("t", pd.DataFrame({"class": ["a"]}))
+    table = Grid.of("t", pd.DataFrame({"class": ["a"]}))
     figures = tuple(Figure(name, CHART, "", variant=name) for name in ("int8", "float16", "4 bit"))
     section = Section("key", "title", "question", "", figures, (table,))
     short = section.short("float16")

@@ -11,7 +11,7 @@ from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.summary.summary import summary
-from tfaudit.outlets.summary_table import html_table, summary_columns, terminal_table
+from tfaudit.outlets.summary_table import summary_columns, summary_grid, terminal_table
 
 
 def printed(audit, width=80):
@@ -44,7 +44,7 @@ def test_terminal_table_fits_80_columns(store):
 def test_names_are_no_markup(tmp_path):
     audit = summary({"dense": population(1), "[bold]<i>x": population(2)})
     assert "[bold]<i>x" in printed(audit)
-    assert "[bold]&lt;i&gt;x" in html_table(audit)
+    assert "[bold]&lt;i&gt;x" in summary_grid(audit).html()
 
 
 def test_members_that_differ(tmp_path):
@@ -104,6 +104,6 @@ def test_a_study_of_imagenets_size_fits_80_columns():
 
 
 def test_html_table_is_accessible(store):
-    table = html_table(StudyAudit.read(store).summary)
-    assert table.count('<th scope="col">') == 15
+    table = summary_grid(StudyAudit.read(store).summary).html()
+    assert table.count('<th scope="col"') == 15
     assert table.count('<th scope="row">') == 3

@@ -5,13 +5,15 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 import tfaudit
@@ -204,6 +206,15 @@ def _main(
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
+
+
+def listing(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> Table:
+    """Return names in bold type, each with a text that wraps beside it."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(width=width, style="bold")
+    for name, text in rows:
+        table.add_row(Text(name), Text(text))
+    return table
 
 
 def add_to_step_summary(markdown: bytes) -> None:

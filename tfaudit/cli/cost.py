@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.cli.options import option
@@ -15,8 +14,8 @@ from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
-    from tfaudit.outlets.columns import Column
     from tfaudit.store.store import Store
 
 
@@ -115,6 +114,7 @@ def _of_study(store: Store) -> dict[str, Path]:
 def _cost_table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
     """Return the costs of every model, one row each."""
     from tfaudit.outlets.columns import Column
+    from tfaudit.outlets.grid import Grid
 
     columns = {
         "parameters": Column("weights"),
@@ -126,18 +126,9 @@ def _cost_table(costs: pd.DataFrame, titles: Mapping[str, str]) -> Table:
         "latency_1_ratio": Column("of\nfirst", ",.3g"),
         "latency_32_ms": Column("ms\nx 32", ",.3g"),
     }
-    rows = [(titles[row["variant"]], row) for row in costs.to_dict("records")]
-    return _table("model", columns, rows)
-
-
-def _table(
-    corner: str, columns: Mapping[str, Column], rows: Sequence[tuple[str, Mapping[Any, Any]]]
-) -> Table:
-    """Return a table of figures from rows with their titles; `corner` is the heading of the titles."""
-    from tfaudit.outlets.terminal_tables import table_of_figures
-
+    rows = [
+        [titles[row["variant"]], *(column.text(row[name]) for name, column in columns.items())]
+        for row in costs.to_dict("records")
+    ]
     headings = [column.heading for column in columns.values()]
-    table = table_of_figures([corner, *headings], least=18, pad_edge=False)
-    for title, row in rows:
-        table.add_row(title, *(column.text(row[name]) for name, column in columns.items()))
-    return table
+    return Grid.of_rows(["model", *headings], rows).in_terminal(least=18, pad_edge=False)

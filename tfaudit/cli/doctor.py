@@ -9,11 +9,8 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
-from rich import box
-from rich.table import Table
-
 from tfaudit import __version__
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import app, listing, out
 from tfaudit.errors import EXTRAS, plural
 from tfaudit.extensions import extensions
 from tfaudit.population.machine import available_cores
@@ -40,7 +37,6 @@ def doctor() -> None:
 
     Example: tfaudit doctor
     """
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, show_header=False, padding=(0, 2, 0, 0))
     system = f"Python {platform.python_version()}, {platform.platform(terse=True)}"
     rows = [
         ("tfaudit", f"{__version__}, {system}"),
@@ -50,9 +46,7 @@ def doctor() -> None:
         ("data sets", _data_sets()),
         *_disks(),
     ]
-    for name, text in rows:
-        table.add_row(name, text)
-    out.print(table)
+    out.print(listing(rows))
 
 
 def _libraries() -> Iterator[tuple[str, str]]:

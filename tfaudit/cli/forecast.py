@@ -38,12 +38,11 @@ def forecast(
 
     Example: tfaudit forecast a.keras --data x.npz --csv margins.csv
     """
-    from rich.table import Table
-
     from tfaudit.audits.forecast.forecast import forecast as forecast_images
     from tfaudit.cli.model_predictions import predict_models
     from tfaudit.cli.steps import Steps
     from tfaudit.outlets.csv_files import csv_bytes
+    from tfaudit.outlets.grid import Grid
     from tfaudit.store.requested_files import write_requested
 
     require(first > 0, "first", first, "a number above 0")
@@ -52,15 +51,11 @@ def forecast(
     result = forecast_images(models.baseline)
     facts = result.summary()
     noun = models.examples_are
-    table = Table(title=f"The first {first:,} of {facts['images']:,} {noun}")
-    names = ["example", "class", "prediction", "second"]
-    for name in names:
-        table.add_column(name)
-    table.add_column("margin", justify="right")
-    rows = result.frame().head(first)
-    for words, margin in zip(rows[names].astype(str).to_numpy(), rows["margin"], strict=True):
-        table.add_row(*words, f"{margin:.4f}")
-    out.print(table)
+    names = ["example", "class", "prediction", "second", "margin"]
+    rows = result.frame().head(first)[names].itertuples(index=False, name=None)
+    table = Grid.of_rows(names, ([*words, f"{margin:.4f}"] for *words, margin in rows), words=4)
+    out.print(f"The first {first:,} of {facts['images']:,} {noun}\n")
+    out.print(table.in_terminal(gap=2))
     out.print(
         f"In {facts['margins_below_0.1']:,} of {facts['images']:,} {noun} the two best classes are within 0.1. "
         "Look at these first after compression. Margins tell which predictions change, not which classes lose."

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
 from tfaudit.cli.console import app, out
 from tfaudit.cli.flags import renamed
@@ -17,6 +15,8 @@ from tfaudit.cli.options import StudyAlpha, option
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tfaudit.audits.planning.lossless_model import LosslessModel
     from tfaudit.audits.planning.planning import GatePlan, Plan
 
@@ -190,9 +190,8 @@ def _width_table(planned: Plan) -> Table:
 
 
 def _table(members: tuple[int, ...], headings: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for heading in ["members", *headings]:
-        table.add_column(heading.replace(" ", "\n"), justify="right", no_wrap=True)
-    for count, cells in zip(members, rows, strict=True):
-        table.add_row(f"{count}", *cells)
-    return table
+    from tfaudit.outlets.grid import Grid
+
+    headings = [heading.replace(" ", "\n") for heading in ["members", *headings]]
+    counted = ([f"{count}", *cells] for count, cells in zip(members, rows, strict=True))
+    return Grid.of_rows(headings, counted, words=0).in_terminal(gap=2)

@@ -5,11 +5,8 @@ import difflib
 import importlib
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
 from tfaudit.cli.completion import recipe_folder, recipe_names
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import app, listing, out
 from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.runtime.user_functions import import_file
@@ -22,10 +19,7 @@ def list_recipes() -> None:
 
     Example: tfaudit list
     """
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name in recipe_names():
-        table.add_row(Text(name, style="bold"), Text(_first_line(name)))
-    out.print(table)
+    out.print(listing((name, _first_line(name)) for name in recipe_names()))
 
 
 def _first_line(recipe: str) -> str:

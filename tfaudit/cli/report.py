@@ -163,8 +163,6 @@ def _check_files(directory: Path, chosen: Path | None, markdown: Path | None, *,
 
 def _compare(directories: list[Path], path: Path, alpha: float | None) -> None:
     """Print and write the tables of several studies side by side."""
-    from rich.table import Table
-
     from tfaudit.analysis.across_studies import across_studies
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.outlets.studies import studies_sections, write_studies
@@ -176,12 +174,7 @@ def _compare(directories: list[Path], path: Path, alpha: float | None) -> None:
         if table.folded:  # too wide for a terminal
             continue
         out.print(f"\n{table.title}")
-        shown = Table(box=None)
-        for column in table.columns:
-            shown.add_column(column.heading, justify="right" if column.numeric else "left")
-        for row in zip(*(column.cells for column in table.columns), strict=True):
-            shown.add_row(*row)
-        out.print(shown, markup=False)
+        out.print(table.in_terminal(gap=2))
     out.tell(f"report: {write_studies(result, path)}")
 
 

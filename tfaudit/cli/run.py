@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from tfaudit.cli.completion import one_of, recipes
-from tfaudit.cli.console import ResumableCommand, app, err, out
+from tfaudit.cli.console import ResumableCommand, app, err, listing, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option, refuse
@@ -297,11 +295,8 @@ def _print_dry_run(
 
 def _print_rows(rows: Iterable[tuple[str, str]]) -> None:
     """Print texts with their headings, each as soon as it is known."""
-    for name, text in rows:
-        table = Table(box=None, show_header=False, pad_edge=False)
-        table.add_column(width=HEADING)
-        table.add_row(Text(name, style="bold"), Text(text))
-        out.print(table)
+    for row in rows:
+        out.print(listing([row], width=HEADING))
 
 
 def _rehearse(

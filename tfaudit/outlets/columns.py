@@ -45,9 +45,8 @@ class Cell:
     beside: str = ""
     below: str = ""
 
-    @property
-    def in_line(self) -> str:
-        """The whole content in one line."""
+    def __str__(self) -> str:
+        """Return the whole content in one line."""
         return " ".join(filter(None, [self.text, self.beside, self.below and f"({self.below})"]))
 
 
@@ -180,13 +179,13 @@ class TextColumn:
     Attributes:
         heading: heading with the unit.
         help: meaning of the heading; may be empty.
-        cells: text of the cells, one per row.
+        cells: one per row, mostly text.
         numeric: whether the cells are numbers.
     """
 
     heading: str
     help: str
-    cells: tuple[str, ...]
+    cells: tuple[Any, ...]
     numeric: bool = True
 
 

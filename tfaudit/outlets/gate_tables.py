@@ -3,11 +3,10 @@
 import dataclasses
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,13 +16,14 @@ from tfaudit.audits.gate.checks import FAIL, OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import printable
-from tfaudit.outlets.columns import Cell, Column, cell_of, verdict_columns
+from tfaudit.outlets.columns import Column, verdict_columns
+from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.outcome_marks import MARKS
 from tfaudit.outlets.verdict_texts import (
-    check_headings,
-    check_rows,
+    checks_grid,
     data_text,
     retraining_in_words,
+    variants_grid,
 )
 
 SHOWN = 10  # classes printed per variant
@@ -46,10 +46,7 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         reasons = " ".join(printable(doubt.sentence) for doubt in verdict.doubts)
         return Text.assemble((printable(name), "bold"), ": ", mark, ". ", reasons)
     head = Text.assemble((printable(name), "bold"), ": ", mark, ", ", data_text(verdict))
-    checks = _table(*check_headings(verdict))
-    for outcome, *cells in check_rows(verdict):
-        checks.add_row(MARKS[outcome].in_terminal(), *cells)
-    parts: list[RenderableType] = [head, checks]
+    parts: list[RenderableType] = [head, checks_grid(verdict).in_terminal(most=VARIANT, gap=2)]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
     if failing:
         parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in failing)]
@@ -97,44 +94,30 @@ def variants_table(frame: pd.DataFrame, marked: pd.Series, columns: Mapping[str,
         marked: whether each row is marked.
         columns: columns to show after the outcome, by name.
     """
-    # The box leaves a space between columns.
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left")
     words = [len(word) for title in frame["title"] for word in str(title).split()]
     width = min(max(words, default=10), VARIANT)
-    table.add_column("variant", min_width=width, max_width=VARIANT, overflow="fold")
-    table.add_column("verdict", max_width=7)
-    for entry in columns.values():
-        heading = entry.title.replace(", ", "\n")
-        if entry.is_number:
-            table.add_column(heading, justify="right", no_wrap=True)
-        else:
-            table.add_column(heading, max_width=VARIANT, overflow="fold")
-    for row, is_marked in zip(frame.to_dict("records"), marked, strict=True):
-        title = Text(printable(f"{row['title']} *" if is_marked else row["title"]))
-        mark = MARKS[row["outcome"]].in_terminal() if row["outcome"] in MARKS else row["outcome"]
-        cells = [cell_of(name, entry, row) for name, entry in columns.items()]
-        table.add_row(title, mark, *(Text(_in_terminal(cell)) for cell in cells))
+    table = variants_grid(frame.to_dict("records"), marked, columns).in_terminal(
+        least=width, most=VARIANT
+    )
+    table.columns[1].max_width = 7
+    for column in table.columns:
+        column.header = str(column.header).replace(", ", "\n")
     return table
-
-
-def _in_terminal(cell: Cell) -> str:
-    """Return a cell for a terminal of 80 columns: an interval in brackets, recalls below the class."""
-    if cell.beside:
-        return f"{printable(cell.text)}\n{cell.beside}"
-    return f"{cell.text} ({cell.below})" if cell.below else cell.text
 
 
 def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
     order = np.lexsort([-rows["drop_pp"], gravity])
-    table = _table("", "class", "examples", "recall lost, pp", "at least", "precision lost, pp")
+    shown = []
     for row in rows.iloc[order[:SHOWN]].to_dict("records"):
         known = not math.isnan(row["drop_pp"])
         loss = [_with_interval(row, ""), f"{row['sure_low_pp']:.1f}" if known else ""]
         loss.append(_with_interval(row, "precision_"))
         mark = MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?")
-        table.add_row(mark, Text(printable(row["class"])), f"{row['examples']:,}", *loss)
+        shown.append([mark, row["class"], f"{row['examples']:,}", *loss])
+    headings = ("", "class", "examples", "recall lost, pp", "at least", "precision lost, pp")
+    table = Grid.of_rows(headings, shown, words=2).in_terminal(most=VARIANT, gap=2)
     if len(rows) > SHOWN:
         table.caption = f"and {len(rows) - SHOWN} more"
     return table
@@ -144,13 +127,3 @@ def _with_interval(row: Mapping[Hashable, Any], prefix: str) -> str:
     """Return a loss with its interval."""
     loss, low, high = (row[f"{prefix}{name}_pp"] for name in ("drop", "low", "high"))
     return "unknown" if math.isnan(loss) else f"{loss:z.2f} ({low:z.1f} to {high:z.1f})"
-
-
-def _table(*headings: str) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
-    )
-    for i, heading in enumerate(headings):
-        justify: Literal["left", "right"] = "right" if i > 1 else "left"
-        table.add_column(heading, justify=justify, no_wrap=True, max_width=24)
-    return table

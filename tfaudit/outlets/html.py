@@ -28,11 +28,12 @@ from tfaudit.charts.page_colours import TEXT, css_variables
 from tfaudit.charts.renderer import DrawingError, can_draw
 from tfaudit.errors import listed
 from tfaudit.outlets.exemplar_cards import Card, cards
+from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.headlines import headlines
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.order import in_parts, study_sections
-from tfaudit.outlets.sections.section import ReportTable, Section
-from tfaudit.outlets.summary_table import html_table
+from tfaudit.outlets.sections.section import Section
+from tfaudit.outlets.summary_table import summary_grid
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
@@ -127,7 +128,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         focus=focus,
         several=audit.has_populations,
         drawable=can_draw(),
-        table=html_table(audit, noun),
+        table=summary_grid(audit, noun),
         named=functools.partial(with_noun, noun=noun),
         notes=[with_noun(note, noun) for note in audit.notes],
         script=script,
@@ -320,7 +321,7 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     }
 
 
-def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
+def _class_tables(audit: Summary, key: str) -> list[Grid]:
     """Return the classes by change of recall, and the published test; if there are many, only classes with a claim."""
     frame = audit.impacts[key].frame().dropna(subset=["change_pp"])
     classes = len(audit.impacts[key].class_names)
@@ -333,14 +334,14 @@ def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
         return []
     rows = frame.sort_values("change_pp", kind="stable")
     return [
-        ReportTable.declared(title, CLASSES.table, rows, folded=True),
-        ReportTable.declared(PUBLISHED, CLASSES.tables["published"], rows, folded=True),
+        Grid.declared(title, CLASSES.table, rows, folded=True),
+        Grid.declared(PUBLISHED, CLASSES.tables["published"], rows, folded=True),
         *_confusions(audit, key),
     ]
 
 
-def _confusions(audit: Summary, key: str) -> list[ReportTable]:
+def _confusions(audit: Summary, key: str) -> list[Grid]:
     """Return a table of the classes that lost images are taken for; none if no image is lost."""
     frame = audit.exemplars[key].confusions().head(CLASS_LIMIT)
     title = "What lost images become"
-    return [] if frame.empty else [ReportTable.of(title, frame, table="confusions", folded=True)]
+    return [] if frame.empty else [Grid.of(title, frame, table="confusions", folded=True)]

@@ -1,9 +1,9 @@
 """Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
 
+import dataclasses
 import json
 import math
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from tfaudit.analysis.recommendation import recommendation
@@ -12,10 +12,10 @@ from tfaudit.audits.gate.checks import OUTCOMES, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.ties import joined_notes
-from tfaudit.errors import printable
-from tfaudit.outlets.columns import cell_of, signed, verdict_columns
+from tfaudit.outlets.columns import TextColumn, signed, verdict_columns
+from tfaudit.outlets.grid import Grid, markdown_text
 from tfaudit.outlets.outcome_marks import MARKS
-from tfaudit.outlets.verdict_texts import check_headings, check_rows, data_text
+from tfaudit.outlets.verdict_texts import checks_grid, data_text, variants_grid
 from tfaudit.stats.ratios import member_mean
 
 SHOWN = 5  # classes of a variant that are listed
@@ -33,22 +33,22 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     """
     parts = ["## tfaudit gate", ""]
     for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
-        rows = [
-            (MARKS[outcome].markdown, *map(_text, cells)) for outcome, *cells in check_rows(verdict)
-        ]
         parts += [
-            f"### {_text(name)}: {MARKS[verdict.outcome].markdown}",
+            f"### {markdown_text(name)}: {MARKS[verdict.outcome].markdown}",
             "",
         ]
         if not verdict.doubts:
-            table = markdown_table(check_headings(verdict), rows)
-            parts += [f"{data_text(verdict)}.", "", *table, ""]
-        parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
+            parts += [f"{data_text(verdict)}.", "", *checks_grid(verdict).markdown(), ""]
+        parts += [
+            f"- {markdown_text(check.sentence)}"
+            for check in verdict.checks
+            if check.outcome != PASS
+        ]
         if verdict.outcome != PASS:
             parts.append("")
         parts += _worst_classes(verdict)
     notes = joined_notes(verdicts)
-    return "\n".join([*parts, *(f"> {_text(note)}" for note in notes)]).rstrip("\n") + "\n"
+    return "\n".join([*parts, *(f"> {markdown_text(note)}" for note in notes)]).rstrip("\n") + "\n"
 
 
 def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
@@ -60,28 +60,29 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     """
     verdict = study_audit.verdict(limits)
     summary = study_audit.summary
-    title = f"## {_text(study_audit.data.study.name)}: what the compressed models forget"
-    parts = [title, "", _text(verdict.headline), ""]
+    title = f"## {markdown_text(study_audit.data.study.name)}: what the compressed models forget"
+    parts = [title, "", markdown_text(verdict.headline), ""]
     if verdict.alerts:
-        parts += [*(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), ""]
+        parts += [*(f"- ⚠️ {markdown_text(alert)}" for alert in verdict.alerts), ""]
     if advice := recommendation(study_audit, verdict):
-        facts = (f"- {name}: {_text(text)}" for name, text in advice.facts)
-        parts += [f"**{_text(advice.headline)}**", "", *facts, f"- next: `{advice.command}`", ""]
+        facts = (f"- {name}: {markdown_text(text)}" for name, text in advice.facts)
+        parts += [
+            f"**{markdown_text(advice.headline)}**",
+            "",
+            *facts,
+            f"- next: `{advice.command}`",
+            "",
+        ]
     columns = verdict_columns("reason", sizes=verdict.sizes)
-    headings = ["variant", "verdict", *(entry.title for entry in columns.values()), "exemplars"]
-    rows = []
-    for row in verdict.rows:
-        title = f"**{_text(row['title'])}**" if row["best"] else _text(row["title"])
-        cells = [_text(cell_of(name, entry, row).in_line) for name, entry in columns.items()]
-        exemplars = summary.exemplars.get(row["variant"])
-        count = "" if exemplars is None else f"{len(exemplars.index):,}"
-        mark = MARKS[row["outcome"]].markdown
-        rows.append([title, mark, *cells, count])
+    grid = variants_grid(verdict.rows, [row["best"] for row in verdict.rows], columns)
+    exemplars = (summary.exemplars.get(row["variant"]) for row in verdict.rows)
+    counts = tuple("" if found is None else f"{len(found.index):,}" for found in exemplars)
+    grid = dataclasses.replace(grid, columns=(*grid.columns, TextColumn("exemplars", "", counts)))
     sentence = f"In brackets: {verdict.level} intervals. Limits: {verdict.limits.in_words()}."
-    parts += [*markdown_table(headings, rows), "", sentence]
+    parts += [*grid.markdown(), "", sentence]
     if verdict.best is not None:
         parts[-1] += f" In bold: {verdict.rule}."
-    return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
+    return "\n".join([*parts, *(f"\n> {markdown_text(note)}" for note in verdict.notes)]) + "\n"
 
 
 def model_card(study_audit: StudyAudit, limits: Limits) -> str:
@@ -129,10 +130,10 @@ def _worst_classes(verdict: Verdict) -> list[str]:
     rows = []
     for row in worst.to_dict("records"):
         changes = (_change(row, prefix) for prefix in ("", "precision_"))
-        rows.append((_text(row["class"]), f"{row['examples']:,}", *changes))
+        rows.append((row["class"], f"{row['examples']:,}", *changes))
     title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
     headings = ("class", verdict.examples_are, "recall, points", "precision, points")
-    return [title, "", *markdown_table(headings, rows), "", "</details>", ""]
+    return [title, "", *Grid.of_rows(headings, rows).markdown(), "", "</details>", ""]
 
 
 def _change(row: Mapping[Hashable, Any], prefix: str) -> str:
@@ -141,20 +142,3 @@ def _change(row: Mapping[Hashable, Any], prefix: str) -> str:
     if math.isnan(drop):
         return "unknown"
     return f"{signed(0 - drop)} ({signed(0 - high)} to {signed(0 - low)})"
-
-
-def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table; the cells are Markdown already."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
-
-
-def _text(text: object) -> str:
-    r"""Return text in which no character has a meaning in Markdown or HTML.
-
-    Example:
-        >>> print(_text("a|b <i>*c*"))
-        a\|b &lt;i>\*c\*
-    """
-    escaped = re.sub(r"([\\`*_\[\]|])", r"\\\1", printable(str(text)))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;")

@@ -24,6 +24,10 @@ class OutcomeMark:
     emoji: str
     style: str
 
+    def __str__(self) -> str:
+        """Return sign and word."""
+        return f"{self.sign} {self.word}"
+
     @property
     def markdown(self) -> str:
         """Emoji and word."""

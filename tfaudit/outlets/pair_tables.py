@@ -15,8 +15,8 @@ from tfaudit.audits.doubts import OUTPUTS
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text, joined_notes
 from tfaudit.outlets.columns import Column, P, column, signed
+from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
-from tfaudit.outlets.terminal_tables import table_of_figures
 from tfaudit.runtime.nouns import with_noun
 
 SHOWN = 8  # classes printed per model
@@ -95,17 +95,16 @@ def _overall_table(pairs: Mapping[str, PairComparison], sizes: Mapping[str, int]
     first = next(iter(pairs.values()))
     flips = [column(name).heading for name in FLIPS]
     size = ["MB"] if sizes else []
-    table = _table("model", "top-1", f"change, pp ({first.level})", *flips, *size)
+    headings = ["model", "top-1", f"change, pp ({first.level})", *flips, *size]
     blank = [""] * (1 + len(FLIPS))
-    table.add_row(
-        "baseline", _text("accuracy_before", first.summary()), *blank, *_size(sizes, "baseline")
-    )
+    accuracy = _text("accuracy_before", first.summary())
+    rows = [["baseline", accuracy, *blank, *_size(sizes, "baseline")]]
     for name, pair in pairs.items():
         summary = pair.summary()
         accuracy = _text("accuracy_after", summary)
         flips = [_text(column_name, summary) for column_name in FLIPS]
-        table.add_row(Text(name), accuracy, _change(summary, 2), *flips, *_size(sizes, name))
-    return table
+        rows.append([name, accuracy, _change(summary, 2), *flips, *_size(sizes, name)])
+    return _table(headings, rows)
 
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
@@ -117,10 +116,10 @@ def _changed_most(pair: PairComparison) -> pd.DataFrame:
 
 def _class_table(rows: pd.DataFrame, noun: str) -> Table:
     flips = [column(name).heading for name in ("lost", "won")]
-    table = _table("class", noun, "recall", "change, pp", *flips, "p", "corrected")
-    for row in rows.to_dict("records"):
-        table.add_row(
-            Text(row["class"]),
+    headings = ["class", noun, "recall", "change, pp", *flips, "p", "corrected"]
+    cells = [
+        [
+            row["class"],
             _text("examples", row),
             _text("recall_before", row),
             _change(row, 1),
@@ -128,17 +127,19 @@ def _class_table(rows: pd.DataFrame, noun: str) -> Table:
             _text("won", row),
             P.text(row["change_p"]),
             P.text(row["change_p_holm"]),
-        )
-    return table
+        ]
+        for row in rows.to_dict("records")
+    ]
+    return _table(headings, cells)
 
 
-def _table(*headings: str) -> Table:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     broken = (" wrong", " correct", " stays", " right")
     lines = [
         functools.reduce(lambda text, end: text.replace(end, f"\n{end[1:]}"), broken, heading)
         for heading in headings
     ]
-    return table_of_figures(lines, least=8, most=24, show_edge=False)
+    return Grid.of_rows(lines, rows).in_terminal(least=8, most=24)
 
 
 def _text(name: str, row: Mapping[Any, Any]) -> str:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.outlets.columns import P
+from tfaudit.outlets.grid import Grid, crosstab
 from tfaudit.outlets.html import drawings, style_sheet
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.factors import factors_section
-from tfaudit.outlets.sections.section import ReportTable, Section, crosstab
+from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.templates import PAGES
 from tfaudit.store.requested_files import write_requested
 
@@ -75,8 +76,8 @@ def _distortion(result: AcrossStudies) -> Section:
         "or methods than for others?",
         "[R] 5",
         tables=(
-            ReportTable.of("Accuracy before pruning ([R] table 10)", result.accuracies()),
-            ReportTable.of("Slopes, means over the members", result.means(), MEANS, "studies"),
+            Grid.of("Accuracy before pruning ([R] table 10)", result.accuracies()),
+            Grid.of("Slopes, means over the members", result.means(), MEANS, "studies"),
             *(crosstab(*table) for table in tested if table[1].notna().any(axis=None)),
         ),
     )

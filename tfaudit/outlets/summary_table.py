@@ -1,17 +1,13 @@
 """The table of a study, [F] table 2, for the terminal and for a page."""
 
-import dataclasses
 from collections.abc import Iterable
 
-from markupsafe import Markup
 from rich.table import Table
-from rich.text import Text
 
 from tfaudit.audits.summary.summary import Summary
 from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
-from tfaudit.outlets.templates import PAGES
-from tfaudit.outlets.terminal_tables import table_of_figures
+from tfaudit.outlets.grid import Grid
 from tfaudit.runtime.nouns import with_noun
 
 NAMES = (
@@ -64,35 +60,26 @@ def terminal_table(audit: Summary, noun: str = "images") -> Table:
     least = int(audit.table["members"].min())
     most = int(audit.table["members"].max())
     members = plural(most, "member") if least == most else f"{least}–{most} members"
-    table = table_of_figures(
-        shown,
+    table = Grid.of_rows([*shown], zip(*shown.values(), strict=True)).in_terminal(
         least=10,
         title=f"What compression forgets, {members} per variant",
         caption="\n".join(with_noun(note, noun) for note in audit.notes) or None,
         title_justify="left",
-        caption_justify="left",
+        show_edge=True,
         pad_edge=False,
     )
     families = audit.table["family"]
     ends = families.ne(families.shift(-1)) & families.shift(-1).notna()
-    for end, *row in zip(ends, *shown.values(), strict=True):
-        table.add_row(*map(Text, row), end_section=end)
+    for row, end in zip(table.rows, ends, strict=True):
+        row.end_section = bool(end)
     return table
 
 
-def html_table(audit: Summary, noun: str = "images") -> Markup:
-    """Return the table as HTML: one row per variant, headings with their meaning, columns with a figure."""
-    columns = [
-        dataclasses.replace(
-            column, heading=with_noun(column.heading, noun), help=with_noun(column.help, noun)
-        )
-        for column in summary_columns(audit).values()
-        if set(column.cells) != {"–"}
-    ]
-    cells = zip(*(column.cells for column in columns), strict=True)
-    rows = zip(audit.table["variant"], cells, strict=True)
-    module = PAGES.get_template("summary.html.j2").module
-    return module.summary_table(columns, rows, audit.exemplars)  # type: ignore[attr-defined, no-any-return]
+def summary_grid(audit: Summary, noun: str = "images") -> Grid:
+    """Return the table for a page: one row per variant, whose name leads to its exemplars, columns with a figure."""
+    columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
+    links = [key if key in audit.exemplars else "" for key in audit.table["variant"]]
+    return Grid("Table of variants", tuple(columns), links=tuple(links)).about(noun)
 
 
 def _with_chance(counts: Iterable[str], expected: Iterable[str]) -> tuple[str, ...]:

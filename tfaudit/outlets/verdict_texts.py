@@ -1,7 +1,13 @@
-"""Texts of a verdict that the terminal and Markdown share."""
+"""Texts and tables of a verdict that the terminal and Markdown share."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.outlets.columns import Column, TextColumn, cell_of
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.outcome_marks import MARKS
 
 
 def data_text(verdict: Verdict) -> str:
@@ -20,12 +26,34 @@ def retraining_in_words(verdict: StudyVerdict) -> str:
     return f"Training the baseline again changes {share * examples:,.0f} of {examples:,.0f} predictions."
 
 
-def check_headings(verdict: Verdict) -> tuple[str, ...]:
-    """Return the headings of the table of checks; the first column holds their outcomes."""
-    return ("", "check", "measured", f"{verdict.level} interval", "limit")
-
-
-def check_rows(verdict: Verdict) -> list[tuple[str, ...]]:
+def checks_grid(verdict: Verdict) -> Grid:
     """Return outcome, title, value, interval and limit of every check, the gravest first."""
     shown = ["outcome", "title", "measured", "interval", "allowed"]
-    return [*verdict.labelled_frame()[shown].itertuples(index=False, name=None)]
+    rows = verdict.labelled_frame()[shown].itertuples(index=False, name=None)
+    headings = ("", "check", "measured", f"{verdict.level} interval", "limit")
+    return Grid.of_rows(headings, ([MARKS[outcome], *cells] for outcome, *cells in rows), words=2)
+
+
+def variants_grid(
+    rows: Sequence[Mapping[Hashable, Any]],
+    chosen: Iterable[bool],
+    columns: Mapping[str, Column],
+) -> Grid:
+    """Return one row per variant: its title, whether it is chosen, its outcome, and some columns.
+
+    Args:
+        rows: variants with `title`, `outcome` and what the columns need.
+        chosen: whether each variant is chosen.
+        columns: columns to show after the outcome, by name.
+    """
+    marks = (MARKS.get(row["outcome"], row["outcome"]) for row in rows)
+    shown = [
+        TextColumn("variant", "", tuple(row["title"] for row in rows), numeric=False),
+        TextColumn("verdict", "", tuple(marks), numeric=False),
+    ]
+    for name, entry in columns.items():
+        cells = tuple(cell_of(name, entry, row) for row in rows)
+        shown.append(TextColumn(entry.title, "", cells, entry.is_number))
+    return Grid(
+        "", tuple(shown), chosen=[place for place, is_chosen in enumerate(chosen) if is_chosen]
+    )

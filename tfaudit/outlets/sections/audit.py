@@ -8,7 +8,8 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.charts.renderer import can_draw
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section, titled_notes
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.sections.section import Figure, Section, titled_notes
 
 ROWS = 40  # the main tables of a section are folded if together they have more rows
 
@@ -98,13 +99,13 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
                 yield Figure(name, chart.draw(shown.result), description, title)
 
 
-def joint_table(table: Table, results: Sequence[Shown]) -> ReportTable:
+def joint_table(table: Table, results: Sequence[Shown]) -> Grid:
     """Return a table with the rows of all results, each with the title of its result."""
     rows = table.joint({shown.title: shown.result for shown in results})
-    return ReportTable.declared(table.title.format(result=results[0].result), table, rows)
+    return Grid.declared(table.title.format(result=results[0].result), table, rows)
 
 
-def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[ReportTable]:
+def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Grid]:
     """Yield the tables of each result; tables other than the main one only if they have rows."""
     tables = tuple(declaration.tables.values())
     if not tables and declaration.overview is None:
@@ -119,10 +120,10 @@ def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Repo
             title = _title(shown.title, table.title.format(result=shown.result)) or "Table"
             headings = table.headings(shown.result)
             folded = is_main and length > ROWS
-            yield ReportTable.declared(title, table, rows, headings=headings, folded=folded)
+            yield Grid.declared(title, table, rows, headings=headings, folded=folded)
         for title, rows in shown.result.tables().items():
             title = _title(shown.title, title)
-            yield ReportTable.of(title, rows, table=declaration.name, folded=True)
+            yield Grid.of(title, rows, table=declaration.name, folded=True)
 
 
 def _title(*parts: str) -> str:

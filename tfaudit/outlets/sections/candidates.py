@@ -4,7 +4,8 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.charts.renderer import can_draw
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.sections.section import Figure, Section
 
 SHOWN = (
     "title",
@@ -48,10 +49,8 @@ def candidates_section(study_audit: StudyAudit) -> Section | None:
         "",
         _figures(table) if can_draw() else (),
         (
-            ReportTable.of("Tried, the smallest first", tried, SHOWN, "candidates"),
-            ReportTable.of(
-                reasons, table, ("title", "outcome", "reason"), "candidates", folded=True
-            ),
+            Grid.of("Tried, the smallest first", tried, SHOWN, "candidates"),
+            Grid.of(reasons, table, ("title", "outcome", "reason"), "candidates", folded=True),
         ),
         (
             "This section is measured on the selection part, all other sections on the examples that judged the file.",

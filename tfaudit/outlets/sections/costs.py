@@ -6,7 +6,8 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import InputError, listed
 from tfaudit.outlets.columns import column
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.sections.section import Figure, Section
 
 OPERATIONS = ("parameters", "zeros", "flops", "effective_flops")
 BYTES = ("bytes", "gzipped_bytes")
@@ -51,7 +52,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         "How much does compression save?",
         "[F] A",
         figures,
-        (ReportTable.of("Every variant", table, names, "costs"),),
+        (Grid.of("Every variant", table, names, "costs"),),
         (*notes, *_notes_on_operations(table, measured, again), *_notes_on_models(table, measured)),
         method="Weights, operations, bytes and, if measured, latency of TensorFlow Lite on this machine.",
     )

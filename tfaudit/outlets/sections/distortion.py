@@ -21,8 +21,9 @@ from tfaudit.audits.distortion.slopes import (
 from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, P
+from tfaudit.outlets.grid import Grid, crosstab
 from tfaudit.outlets.sections.audit import Shown, joint_table
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
+from tfaudit.outlets.sections.section import Figure, Section, notes_of
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
 
@@ -52,7 +53,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
         DISTORTION,
         _figures(by_level, slopes, intervals, titles),
         (
-            ReportTable.declared(table.title, table, slope_rows(titles, by_level, intervals)),
+            Grid.declared(table.title, table, slope_rows(titles, by_level, intervals)),
             *(crosstab(*question) for question in slope_questions(study_audit, slopes)),
             joint_table(DISTORTION.tables["spread"], spread),
         ),

@@ -13,7 +13,8 @@ from tfaudit.audits.factors.design import term_title
 from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import listed, missing_extra
 from tfaudit.outlets.columns import column, p_text
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section
+from tfaudit.outlets.grid import Grid
+from tfaudit.outlets.sections.section import Figure, Section
 
 if TYPE_CHECKING:
     from tfaudit.audits.factors.regression import Factors
@@ -59,10 +60,10 @@ def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
         _figures(least_squares) if can_draw() else (),
         (
             *(
-                ReportTable.declared(title, FACTORS.table, fit.frame(), folded=True)
+                Grid.declared(title, FACTORS.table, fit.frame(), folded=True)
                 for title, fit in tables
             ),
-            ReportTable.of("Diagnostics ([P] D)", diagnostics, ("fit", *DIAGNOSTICS), folded=True),
+            Grid.of("Diagnostics ([P] D)", diagnostics, ("fit", *DIAGNOSTICS), folded=True),
         ),
         (
             *least_squares.notes,

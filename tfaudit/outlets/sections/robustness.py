@@ -12,8 +12,9 @@ from tfaudit.charts.renderer import can_draw
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
 from tfaudit.outlets.columns import Column, signed
+from tfaudit.outlets.grid import Grid, crosstab
 from tfaudit.outlets.sections.audit import Shown, joint_table
-from tfaudit.outlets.sections.section import Figure, ReportTable, Section, crosstab, notes_of
+from tfaudit.outlets.sections.section import Figure, Section, notes_of
 from tfaudit.stats.multiplicity import adjust
 
 ACCURACY = Column("accuracy", ".2f")
@@ -152,7 +153,7 @@ def _figures(
             yield Figure(name, chart, description, title, variant=titles[key])
 
 
-def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
+def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[Grid]:
     baseline = study_audit.data.titles[BASELINE]
     first = next(iter(titled.values()))
     shown = [Shown(result, title) for title, result in titled.items()]
@@ -180,7 +181,7 @@ def _by_corruption(table: pd.DataFrame) -> pd.DataFrame:
     return table.set_axis([", ".join(names) for names in table.columns], axis=1)
 
 
-def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
+def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> Grid:
     """Return a table of top-1 accuracy with one row per condition and one column per variant."""
     top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
     first = next(iter(top1.values()))

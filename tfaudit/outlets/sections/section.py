@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from tfaudit.analysis.image_strip import ImageStrip
-from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.declaration import Declaration
 from tfaudit.errors import listed, plural
-from tfaudit.outlets.columns import Column, TextColumn, text_columns
 from tfaudit.outlets.exemplar_cards import Card
+from tfaudit.outlets.grid import Grid
 from tfaudit.runtime.nouns import with_noun
 
 if TYPE_CHECKING:
@@ -50,66 +48,6 @@ class Figure:
 
 
 @dataclasses.dataclass(frozen=True)
-class ReportTable:
-    """A table in a report, as text; its first column names the rows.
-
-    Attributes:
-        title: title above the table, and its label for screen readers.
-        columns: one or more columns of equal length.
-        folded: whether it is hidden until a reader opens it.
-    """
-
-    title: str
-    columns: tuple[TextColumn, ...]
-    folded: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        frame: pd.DataFrame,
-        names: Sequence[str] = (),
-        table: str = "",
-        *,
-        headings: Mapping[str, str] | None = None,
-        folded: bool = False,
-    ) -> ReportTable:
-        """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`.
-
-        Columns without any known value are left out.
-        """
-        first, *others = names or map(str, frame)
-        known = [first, *(name for name in others if frame.empty or frame[name].notna().any())]
-        return cls(title, text_columns(frame, known, table, headings), folded)
-
-    @classmethod
-    def declared(
-        cls,
-        title: str,
-        table: Table,
-        frame: pd.DataFrame,
-        *,
-        headings: Mapping[str, str] | None = None,
-        folded: bool = False,
-    ) -> ReportTable:
-        """Return a frame as a table, with the rows and columns that its declaration shows in a report."""
-        rows = table.report_rows(frame)
-        cut = f", {len(rows)} of {len(frame):,}" if len(rows) < len(frame) else ""
-        names = [name for name in table.columns[: table.report or None] if name in rows]
-        folded = folded or table.folded
-        return cls.of(title + cut, rows, names, table.catalogue, headings=headings, folded=folded)
-
-    def about(self, noun: str) -> ReportTable:
-        """Return the table with another word for images in its title and headings; its cells stay as they are."""
-        said = functools.partial(with_noun, noun=noun)
-        columns = [
-            dataclasses.replace(each, heading=said(each.heading), help=said(each.help))
-            for each in self.columns
-        ]
-        return dataclasses.replace(self, title=said(self.title), columns=tuple(columns))
-
-
-@dataclasses.dataclass(frozen=True)
 class Section:
     """One audit of a study.
 
@@ -132,7 +70,7 @@ class Section:
     question: str
     source: str
     figures: tuple[Figure, ...] = ()
-    tables: tuple[ReportTable, ...] = ()
+    tables: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     strip: ImageStrip | None = None
     findings: tuple[str, ...] = ()
@@ -144,7 +82,7 @@ class Section:
         cls,
         shown: Declaration,
         figures: Sequence[Figure],
-        tables: Sequence[ReportTable],
+        tables: Sequence[Grid],
         notes: Sequence[str],
         *,
         strip: ImageStrip | None = None,
@@ -236,25 +174,3 @@ def titled_notes(results: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
 def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
     """Return the notes of the results that have any, each note once."""
     return tuple(dict.fromkeys(note for result in results for note in result.notes))
-
-
-def crosstab(
-    title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False
-) -> ReportTable:
-    """Return a frame of numbers of one kind as a table, with its index as the first column.
-
-    Example:
-        >>> frame = pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair"))
-        >>> table = crosstab("Balances", frame, Column("balance", ".2f"))
-        >>> [(column.heading, column.cells) for column in table.columns]
-        [('pair', ('2 vs 4',)), ('10', ('0.50',))]
-    """
-    index = frame.index.to_frame(index=False)
-    rows = TextColumn(
-        ", ".join(map(str, index)),
-        "",
-        tuple(index.astype(str).agg(", ".join, axis=1)),
-        numeric=False,
-    )
-    numbers = [TextColumn(str(name), "", tuple(map(entry.text, frame[name]))) for name in frame]
-    return ReportTable(title, (rows, *numbers), folded)
