@@ -31,8 +31,10 @@ from tfaudit.audits.model_pair.flips_chart import KINDS, flips_chart
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names
+from tfaudit.outlets.columns import column
 from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
+from tfaudit.outlets.phrases import retraining
 
 PAGE_SIZE = 12  # images on one page of the gallery
 
@@ -166,50 +168,32 @@ def _metrics(pair: PairComparison) -> None:
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
     counts = {
-        NEWLY_WRONG: ("negative_flips", "Negative flips: images right before, wrong after"),
-        NEWLY_CORRECT: ("positive_flips", "Positive flips: images wrong before, right after"),
-        OTHER_WRONG: ("wrong_to_other_wrong", "Images wrong before, wrong in another way after"),
+        NEWLY_WRONG: "negative_flips",
+        NEWLY_CORRECT: "positive_flips",
+        OTHER_WRONG: "wrong_to_other_wrong",
     }
     shares = {
-        "same prediction": ("agreement", "Images with the same prediction before and after"),
-        "right stays right": (
-            "btc",
-            "Share of the images right before that stay right: backward trust compatibility (BTC)",
-        ),
-        "wrong stays wrong": (
-            "bec",
-            "Share of the images wrong before that stay wrong: backward error compatibility (BEC)",
-        ),
+        "same prediction": "agreement",
+        "right stays right": "btc",
+        "wrong stays wrong": "bec",
     }
     metrics = [
-        *((label, count_text(summary[name]), text) for label, (name, text) in counts.items()),
-        *((label, _percent(summary[name]), text) for label, (name, text) in shares.items()),
+        *((label, count_text(summary[name]), name) for label, name in counts.items()),
+        *((label, _percent(summary[name]), name) for label, name in shares.items()),
     ]
     with st.container(key="metrics"):
         after = _percent(summary["accuracy_after"])
         points = f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), height="stretch")
-        for label, value, meaning in metrics:
-            st.metric(label, value, border=True, help=with_noun(meaning), height="stretch")
+        for label, value, name in metrics:
+            meaning = with_noun(column(name).help)
+            st.metric(label, value, border=True, help=meaning, height="stretch")
 
 
 def _retrained_twin(study_audit: StudyAudit) -> None:
     """Say how many predictions training again changes, the noise floor of those that compression changes."""
     changed = study_audit.variant(BASELINE).changed
-    if len(changed):
-        share = changed.mean() / len(study_audit.counts(BASELINE).labels)
-        between = (
-            f", {count_text(changed.min())} to {count_text(changed.max())} between two models"
-            if len(changed) > 1
-            else ""
-        )
-        st.caption(
-            f"Training the baseline again changes {changed.mean():,.0f} predictions ({100 * share:.1f} %{between})."
-        )
-    else:
-        st.caption(
-            "How many predictions training again changes is unknown: the baseline is a single model."
-        )
+    st.caption(retraining(changed, len(study_audit.counts(BASELINE).labels)))
 
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:

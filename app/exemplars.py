@@ -38,6 +38,7 @@ from tfaudit.audits.flips.image_changes import (
 )
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts
 from tfaudit.outlets.exemplar_cards import cards
+from tfaudit.outlets.phrases import retraining
 
 PAGE_SIZE = 24  # images on one page of the gallery
 
@@ -264,11 +265,8 @@ def _by_variant(study_audit: StudyAudit, variant: str, _: Exemplars) -> None:
     summary = study_audit.summary
     labels = variant_labels(study_audit)
     changed = summary.table.set_index("variant")["changed_predictions"]
-    told = (
-        "How many predictions training again changes is unknown: the baseline is a single model."
-        if pd.isna(changed[BASELINE])
-        else f"Training the baseline again changes {changed[BASELINE]:,.0f} predictions of a model, mean over pairs."
-    )
+    baseline = study_audit.variant(BASELINE).changed
+    told = retraining(baseline, len(study_audit.counts(BASELINE).labels))
     band = " The band shows how many PIEs chance alone would give." if summary.chances else ""
     st.markdown(escape(told + band))
     by_chance = {

@@ -63,7 +63,7 @@ def test_members_of_populations_are_chosen(open_page, store):
     changed = store.predictions("dense").top1
     least = min((changed[i] != changed[j]).sum() for i in range(4) for j in range(i))
     assert any(
-        "Training the baseline again changes" in c.value and f" {least} to " in c.value
+        "Training the baseline again changes" in c.value and f"({least} to " in c.value
         for c in app.caption
     )
     again = open_page(store.directory, "compare", variant="fixed-point int8", before="1", after="3")

@@ -238,7 +238,10 @@ def test_counts_of_every_level(opened, store, found):
     assert list(table.index) == ["magnitude 90 %", "fixed-point int8"]
     assert table.loc["fixed-point int8", ["low", "expected", "high", "p"]].isna().all()  # paired
     changed = StudyAudit.read(store).summary.frame().set_index("variant")["changed_predictions"]
-    assert f"Training the baseline again changes {changed['dense']:,.0f} predictions" in words(app)
+    assert (
+        f"Training the baseline again changes {changed['dense']:,.0f} of 200 predictions"
+        in words(app)
+    )
     assert dict(table["changed_predictions"]) == {
         "magnitude 90 %": changed["magnitude-0.9"],
         "fixed-point int8": changed["int8"],

@@ -59,6 +59,15 @@ class OutcomeComparison:
         """Whether only one side has a single member, so that values have no standard errors."""
         return 1 in self.members and self.members != (1, 1)
 
+    def require_like_sides(self) -> None:
+        """Raise an `InputError` if one model is compared with several."""
+        if self.is_one_against_several:
+            before, after = self.members
+            got = f"{after} members against a baseline of {before}"
+            raise InputError(
+                "compressed", got, "one model against one, or populations of 2 or more"
+            )
+
     @functools.cached_property
     def partners(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Positions of the paired members in both populations; None if the populations are independent.

@@ -20,6 +20,7 @@ from tfaudit.outlets.pair_headlines import (
     points,
     predictions_sentence,
 )
+from tfaudit.outlets.phrases import none_lost
 from tfaudit.stats.permutation import CountNull
 
 
@@ -112,7 +113,7 @@ def _classes(audit: Summary, key: str) -> str:
     if (frame["verdict"] == NO_CHANGE).all():
         return f"The recall of none of {len(frame):,} classes changes by {impact.margin_pp:g} points or more."
     figures = f"{points(row['change_pp'])} points ({interval(row)})"
-    none = f"None of {len(frame):,} classes is shown to lose recall"
+    none = none_lost(len(frame))
     return f"{none}; {row['class']} changes most, by {figures}."
 
 

@@ -8,6 +8,7 @@ from tfaudit.audits.classes.classes import GAINED, LOST
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.ties import count_text
 from tfaudit.outlets.columns import p_text, signed
+from tfaudit.outlets.phrases import none_lost
 
 NAMED = 5  # classes named in a sentence
 
@@ -71,7 +72,7 @@ def classes_sentence(pair: PairComparison) -> str:
 
 def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
     losing = frame[frame["change_pp"] < 0].sort_values(["change_pp", "change_p"], kind="stable")
-    none = f"None of {tested:,} classes is shown to lose recall"
+    none = none_lost(tested)
     if losing.empty:
         return f"{none}."
     worst = losing.iloc[0]

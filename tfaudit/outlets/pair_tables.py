@@ -13,10 +13,11 @@ from rich.text import Text
 
 from tfaudit.audits.doubts import OUTPUTS
 from tfaudit.audits.model_pair.model_pair import PairComparison
-from tfaudit.audits.ties import count_text, joined_notes
+from tfaudit.audits.ties import joined_notes
 from tfaudit.outlets.columns import Column, P, column, signed
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
+from tfaudit.outlets.phrases import retraining
 from tfaudit.runtime.nouns import with_noun
 
 SHOWN = 8  # classes printed per model
@@ -65,11 +66,7 @@ def pair_tables(
         parts.append(Text(f"{name}: {' '.join(sentences)}\n".replace("\u00a0", " ")))
     if twins:
         changed = [twin.summary()["flips"] for twin in twins.values()]
-        ends = f" ({count_text(min(changed))} to {count_text(max(changed))})"
-        mean = f"{sum(changed) / len(changed):,.0f} of {first['examples']:,} predictions"
-        parts.append(
-            Text(f"Training the baseline again changes {mean}{ends if len(changed) > 1 else ''}.\n")
-        )
+        parts.append(Text(f"{retraining(changed, first['examples'])}\n"))
     parts += [
         Text(f"{first['examples']:,} {noun} of {first['tested']:,} classes\n"),
         _overall_table({**{f"twin {name}": twin for name, twin in twins.items()}, **pairs}, sizes),

@@ -8,6 +8,7 @@ from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.outlets.columns import Column, TextColumn, cell_of
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.outcome_marks import MARKS
+from tfaudit.outlets.phrases import retraining
 
 
 def data_text(verdict: Verdict) -> str:
@@ -23,7 +24,7 @@ def retraining_in_words(verdict: StudyVerdict) -> str:
     if known.empty:
         return ""
     share, examples = known.iloc[0][["retrained_share", "examples"]]
-    return f"Training the baseline again changes {share * examples:,.0f} of {examples:,.0f} predictions."
+    return retraining([share * examples], int(examples))
 
 
 def checks_grid(verdict: Verdict) -> Grid:

@@ -27,7 +27,7 @@ from tfaudit.audits.robustness.condition_rates import (
 )
 from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading, no_ties, tie_reading
-from tfaudit.errors import InputError, listed, plural, require
+from tfaudit.errors import listed, plural, require
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import (
@@ -650,11 +650,8 @@ def measure_outcomes(
 
 def _is_single(comparison: OutcomeComparison) -> bool:
     """Return whether one model is compared with one; refuse one against a population."""
-    members = comparison.members
-    if members != (1, 1) and min(members) == 1:
-        got = f"{members[1]} members against a baseline of {members[0]}"
-        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
-    return members == (1, 1)
+    comparison.require_like_sides()
+    return comparison.members == (1, 1)
 
 
 def _at_least(

@@ -143,9 +143,7 @@ def slices(
         0     class 1        22     -100.0  worse than average
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
-    if comparison.is_one_against_several:
-        got = f"{compressed.num_members} members against a baseline of {baseline.num_members}"
-        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
+    comparison.require_like_sides()
     points = require_features(features, baseline.num_examples)
     known = coded(facts, baseline)
     rng = np.random.default_rng(seed)
