@@ -245,7 +245,7 @@ def page_colours() -> str:
 def _theme(clickable: bool) -> alt.Config:
     """Return colours for text and for symbols of legends, which Streamlit leaves black in its dark theme."""
     mark = alt.MarkConfig(cursor="pointer") if clickable else alt.MarkConfig()
-    ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
+    ink = "currentColor"  # the page's, also after its theme has changed
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
     labels = alt.AxisConfig(
         labelFlush=False

@@ -67,8 +67,7 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    sentences = drift_sentences(study_audit, results)
-    st.markdown("\n\n".join(escape(sentences[key]) for key in keys[:SENTENCES]))
+    st.markdown("\n\n".join(map(escape, _sentences(study_audit, results, keys[:SENTENCES]))))
     titles = _titles(study_audit, keys)
     by_level = _by_level(study_audit, results)
     slopes = _titled(slope_frame(by_level, by=BY), titles)
@@ -97,6 +96,16 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
     rows = slope_rows({title: level for level, title in titles.items()}, by_level, intervals)
     show_table(rows, "slopes", DISTORTION.table.columns, table="slopes", click=click)
+
+
+def _sentences(study_audit: StudyAudit, results: Results, keys: Sequence[str]) -> list[str]:
+    """Return sentences on the slopes, one for all variants of which the same is said."""
+    titles: dict[str, list[str]] = {}
+    for key, sentence in drift_sentences(study_audit, results).items():
+        if key in keys:
+            title = study_audit.data.titles[key]
+            titles.setdefault(sentence.removeprefix(f"{title}: "), []).append(title)
+    return [f"{', '.join(names)}: {told}" for told, names in titles.items()]
 
 
 def _accuracy(study_audit: StudyAudit, results: Results) -> None:

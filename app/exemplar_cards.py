@@ -96,13 +96,14 @@ def preview_html(preview: Preview, name: str, example: str) -> Markup:
 
 
 def _card(card: Card, members: tuple[int, int]) -> str:
-    before, after = (card.before, *card.before_ties), (card.after, *card.after_ties)
+    before = _votes(card.before_share, members[0], card.before_right or card.before == card.label)
+    after = _votes(card.after_share, members[1], card.after_right or card.after == card.label)
     names = (
         ("true", card.label, ""),
-        ("before", " or ".join(before), _votes(before, card.before_share, members[0], card.label)),
+        ("before", card.before, before),
         ("second", card.second, ""),
         ("margin", card.margin, ""),
-        ("after", " or ".join(after), _votes(after, card.after_share, members[1], card.label)),
+        ("after", card.after, after),
     )
     row = Markup('<dt>{0}</dt><dd><div class="tfa-name" title="{1}">{1}</div>{2}</dd>')
     rows = Markup("").join(row.format(*name) for name in names if name[1])
@@ -120,11 +121,10 @@ def short_id(example: str) -> str:
     return example if len(example) <= LONGEST else f"…{example[1 - LONGEST :]}"
 
 
-def _votes(predictions: Sequence[str], share: float, members: int, label: str) -> Markup:
+def _votes(share: float, members: int, right: bool) -> Markup:
     """Return the bar and the number of the votes for the majority prediction, or for each of several that tie."""
     bar = Markup('<div class="tfa-bar"><span class="{}" style="width: {:.0f}%"></span></div>')
-    filled = bar.format("right" if label in predictions else "", 100 * share)
-    each = " each" if len(predictions) > 1 else ""
+    filled = bar.format("right" if right else "", 100 * share)
     # A single model has no votes to count.
-    count = f"{round(share * members)} of {members}{each}" if members > 1 else ""
+    count = f"{round(share * members)} of {members}" if members > 1 else ""
     return Markup('<div class="tfa-votes">{}{}</div>').format(filled, count)

@@ -36,7 +36,6 @@ from tfaudit.audits.flips.image_changes import (
     UNCHANGED,
     image_changes,
 )
-from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts
 from tfaudit.outlets.exemplar_cards import cards
 from tfaudit.outlets.phrases import retraining
 
@@ -173,28 +172,18 @@ def _draw(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
 def named(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
     data = study_audit.data
-    names = np.array(study_audit.counts(BASELINE).class_names, object)
+    classes = study_audit.counts(BASELINE).class_names
     ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
-    shares = {"before_share": "baseline_share", "after_share": "compressed_share"}
-    return rows.rename(columns=shares).assign(
-        example=ids[rows.index],
-        label=names[rows["label"]],
-        baseline_mode=names[rows["before"]],
-        compressed_mode=names[rows["after"]],
-        before_ties=_ties(study_audit.counts(BASELINE), rows.index.to_numpy()),
-        after_ties=_ties(study_audit.counts(variant), rows.index.to_numpy()),
-    )
-
-
-def _ties(counts: PredictionCounts, positions: np.ndarray) -> pd.Series:
-    """Return, by image, the further classes that as many members predict as the majority prediction."""
-    ties = counts.modal_classes().ties.take(positions)
-    modes = counts.mode()[positions]
-    names: list[tuple[str, ...]] = [()] * len(positions)
-    for row, label in zip(ties.rows, ties.classes, strict=True):
-        if label != modes[row]:
-            names[row] += (counts.class_names[label],)
-    return pd.Series(names, positions, dtype=object)
+    named = rows.assign(
+        example=ids[rows.index], label=np.array(classes, object)[rows["label"]]
+    ).rename(columns={"before_share": "baseline_share", "after_share": "compressed_share"})
+    sides = (("before", "baseline_mode", BASELINE), ("after", "compressed_mode", variant))
+    for side, column, key in sides:
+        counts = study_audit.counts(key)
+        best = counts.modal_classes()
+        named[column] = best.names(classes)[rows.index]
+        named[f"{side}_right"] = best.among_best(counts.labels)[rows.index] > 0
+    return named
 
 
 def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:

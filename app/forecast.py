@@ -12,7 +12,7 @@ from tfaudit.app.markdown import escape
 from tfaudit.app.nouns import with_noun
 from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 
-AFTER = ["compressed_mode", "compressed_share", "after_ties", "kind", "lost_share"]
+AFTER = ["compressed_mode", "compressed_share", "after_right", "kind", "lost_share"]
 """Columns of an image's predictions after compression."""
 
 
@@ -30,7 +30,6 @@ def page(study_audit: StudyAudit) -> None:
     rows = named(study_audit, key, changes.loc[first.index]).assign(
         baseline_mode=first["prediction"], second=first["second"], margin=first["margin"]
     )
-    rows = rows.drop(columns="before_ties")
     if key == BASELINE:
         rows = rows.drop(columns=AFTER)
     else:

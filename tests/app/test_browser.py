@@ -75,6 +75,17 @@ def test_seven_variants_fit_one_screen(serve, visit, tmp_path):
         assert wide <= room + 0.5, width
 
 
+def test_names_in_charts_follow_a_change_of_theme(viewer, visit):
+    page = visit(viewer.url)
+    name = page.locator("[data-testid=stVegaLiteChart] svg text", has_text="float16").last
+    ink = "text => [getComputedStyle(text).fill, getComputedStyle(document.querySelector('h1')).color]"
+    light = name.evaluate(ink)
+    page.emulate_media(color_scheme="dark")
+    settled(page)
+    dark = name.evaluate(ink)
+    assert light[0] == light[1] != dark[0] == dark[1]
+
+
 def menu(page, title):
     page.locator(".st-key-menu").get_by_role("link", name=title, exact=True).click()
     heading = re.compile("What compression forgets" if title == "Verdict" else f"^{title}$")

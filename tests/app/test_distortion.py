@@ -134,3 +134,8 @@ def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
         distortion="Questions",
     )
     assert "this study has none" in app.info[0].value
+
+
+def test_what_is_said_of_all_variants_is_said_once(open_page, digits):
+    app = open_page(digits, "distortion")
+    assert words(app).count("there is no corrected slope.") == 1

@@ -24,8 +24,8 @@ class Card:
         second: class that the baseline finds second best; empty if it is not shown, and so are the next two.
         margin: how much more probable the predicted class is than the second best.
         changed_by: how many variants change the prediction, in words; empty if `after` says it.
-        before_ties: further classes that as many baseline members predict as `before`.
-        after_ties: further classes that as many compressed members predict as `after`.
+        before_right: whether `before` is right, or one of the classes that tie.
+        after_right: whether `after` is right, or one of the classes that tie.
     """
 
     example: str
@@ -39,8 +39,8 @@ class Card:
     second: str = ""
     margin: str = ""
     changed_by: str = ""
-    before_ties: tuple[str, ...] = ()
-    after_ties: tuple[str, ...] = ()
+    before_right: bool = False
+    after_right: bool = False
 
 
 def cards(
@@ -66,8 +66,8 @@ def cards(
             second=row.get("second", ""),
             margin=f"{row['margin']:.3f}" if "margin" in row else "",
             changed_by=row.get("changed_by", ""),
-            before_ties=row.get("before_ties", ()),
-            after_ties=row.get("after_ties", ()),
+            before_right=row.get("before_right", False),
+            after_right=row.get("after_right", False),
         )
         for row, image, other in zip(
             pies.to_dict("records"), images, beside or [None] * len(pies), strict=True

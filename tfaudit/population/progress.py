@@ -155,7 +155,7 @@ class _CountingProgress(Progress):
     ) -> None:
         self.before, self.total = self.total, self.total + total
         self.whole = self.total + sum(then.values())
-        self.what, self.later = what, list(then)
+        self.what = what
         self.already = total - sum(job.size for job in jobs)
         self.counts: Counter[str] = Counter()
         self.running: dict[Order, str] = {}
@@ -206,8 +206,7 @@ class _CountingProgress(Progress):
     def left(self) -> str:
         """Estimate of the remaining time of the phase; empty before the first is made and after the last."""
         seconds = self._remaining.seconds
-        phase = f" for {self.what}" if self.later else ""
-        return f"about {duration(seconds)} left{phase}" if seconds else ""
+        return f"about {duration(seconds)} left" if seconds else ""
 
 
 class PlainProgress(_CountingProgress):

@@ -110,7 +110,7 @@ class PrintedProgress(SearchProgress):
 
     def _show(self, doing: str = "") -> None:
         """Draw the bar with the time left and the current step."""
-        state = " · ".join(filter(None, [self._time_left, doing]))
+        state = " · ".join(filter(None, [doing, self._time_left]))
         self.bar.update(self._task, completed=self._ended, state=state, refresh=True)
 
     def _tell_left_out(self, after: int = 0) -> None:

@@ -25,5 +25,5 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
         LOSS,
         {**dict.fromkeys(SHARES, ".2f"), "relative_p_holm": ".2g"},
         tick="retrained_share",
-        legend="grey tick: the same model trained again; dashed line: all images",
+        legend="grey tick: trained again; dashed: all images",
     )
