@@ -87,6 +87,17 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(paired, rng):
     assert change.error[0] == pytest.approx(expected, rel=0.1)
 
 
+def test_verdicts_are_those_of_the_corrected_tests_in_both_directions():
+    seen = set()
+    for hurt in ([3], [1, 2, 3, 4]):
+        frame = flip_rates(BEFORE, population(2, hurt=hurt)).frame()[1:]
+        sides = np.where(frame["relative_pp"] > 0, "more than average", "fewer than average")
+        expected = np.where(frame["relative_p_holm"] > 0.05, "cannot tell", sides)
+        assert list(frame["verdict"]) == list(expected)
+        seen |= set(expected)
+    assert len(seen) == 3
+
+
 def test_one_model_against_one_is_its_comparison():
     one = [Predictions(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
     table, pair = flip_rates(*one).frame(), compare(*one)
