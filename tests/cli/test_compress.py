@@ -51,10 +51,11 @@ def run(place, tfaudit_in):
 
 @pytest.mark.slow
 def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
-    code, text, errors = run(
-        "compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out"
-    )
+    searched = "compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out"
+    with mock.patch("keras.saving.load_model", wraps=keras.saving.load_model) as opened:
+        code, text, errors = run(*searched)
     assert (code, errors) == (0, "")
+    assert opened.call_count == 1
     assert "Candidates on the 60 examples of the selection part" in text
     assert "file: out/model.tflite" in text
     sources = ["--baseline", "net.keras", "--compressed", "out/model.tflite", "--data", "images"]

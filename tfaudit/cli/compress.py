@@ -17,7 +17,7 @@ from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import Alpha, Group, ImageOptions, option
 from tfaudit.cli.outputs import output_folder
-from tfaudit.compress.model_files import require_keras_file
+from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
 
 if TYPE_CHECKING:
@@ -109,12 +109,21 @@ def compress(
     from tfaudit.cli.model_predictions import ModelFile
     from tfaudit.cli.steps import Steps
     from tfaudit.compress.model_comparison import outputs_of
+    from tfaudit.runtime.captured_output import start_tensorflow
 
     [output] = outputs_of(images.output, [str(model)])
     with Steps() as steps:
         steps.plan(2 + (train is not None))
         steps.begin(f"Reading {model}")
-        loaded = ModelFile.read(model, images, output)
+        start_tensorflow()
+        from tfaudit.search.progress import PrintedProgress
+        from tfaudit.search.search import FINE_TUNING, find_smallest_file
+        from tfaudit.search.search_settings import SearchSettings
+        from tfaudit.search.source_model import SourceModel
+
+        with errors_naming(model):
+            source = SourceModel(model, output)
+        loaded = ModelFile(model, images, source.forward)
         steps.begin(f"Reading {data}")
         examples = read_examples(loaded, data, images)
         trained_on = None
@@ -124,27 +133,25 @@ def compress(
                 trained_on = read_examples(
                     loaded, train, dataclasses.replace(images, split=train_split)
                 )
-    # imported here because by now the model's file is read and TensorFlow has started quietly
-    from tfaudit.search.progress import PrintedProgress
-    from tfaudit.search.search import FINE_TUNING, compress_to_limits
-
-    found = compress_to_limits(
-        model,
+    found = find_smallest_file(
+        source,
         examples,
-        limits,
-        train=trained_on,
-        training=dataclasses.replace(
-            FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
+        trained_on,
+        SearchSettings(
+            limits=limits,
+            training=dataclasses.replace(
+                FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
+            ),
+            held_out=held_out,
+            seed=seed,
+            alpha=alpha,
+            batch_size=images.batch_size,
+            output=output,
+            scores_are=images.scores_are,
+            full_integer=full_integer,
         ),
-        out=directory,
+        directory,
         budget=seconds,
-        held_out=held_out,
-        seed=seed,
-        alpha=alpha,
-        batch_size=images.batch_size,
-        output=output,
-        scores_are=images.scores_are,
-        full_integer=full_integer,
         progress=PrintedProgress(out),
     )
     _show(found, directory, trained=train is not None)

@@ -17,7 +17,7 @@ from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
 from tfaudit.cli.steps import Steps
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.model_files import errors_naming, read_model, require_model_file
+from tfaudit.compress.model_files import errors_naming, require_model_file
 from tfaudit.compress.model_inputs import by_names_of, length_of
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.errors import InputError, require
@@ -250,18 +250,14 @@ class ModelFile:
 
     Attributes:
         path: its `.keras` or `.tflite` file.
-        model: the Keras model, or the bytes of the flatbuffer.
         options: how the model takes images.
-        output: name of its output, if it has several.
-        described: inference that is never run, whose `inputs` and `ordered` describe what the model takes.
+        forward: its inference, which also says what the model takes.
         baseline: the model whose inputs a tuple of data is ordered by; None for this model itself.
     """
 
     path: Path
-    model: Any
     options: ImageOptions
-    output: str | None
-    described: Any
+    forward: Any
     baseline: ModelFile | None = None
 
     @classmethod
@@ -276,13 +272,13 @@ class ModelFile:
         from tfaudit.compress.litert.inference import forward_of
 
         with errors_naming(path):
-            model = read_model(path, options.signature)
-            return cls(path, model, options, output, forward_of(model, output=output), baseline)
+            forward = forward_of(path, os.cpu_count() or 1, output, options.signature)
+        return cls(path, options, forward, baseline)
 
     @property
     def image_shape(self) -> tuple[int | None, ...]:
         """The `(H, W, channels)` that the model takes, of several inputs the first; None for an open side."""
-        return self.described.inputs[0].shape  # type: ignore[no-any-return]
+        return self.forward.inputs[0].shape  # type: ignore[no-any-return]
 
     @property
     def is_square(self) -> bool:
@@ -292,7 +288,7 @@ class ModelFile:
     @property
     def is_flatbuffer(self) -> bool:
         """Whether it runs in LiteRT."""
-        return isinstance(self.model, bytes)
+        return isinstance(self.forward.model, bytes)
 
     def count_outputs(self, images: LabelledImages) -> int:
         """Return the number of outputs for one of the images; raise an `InputError` unless the model takes it."""
@@ -334,17 +330,19 @@ class ModelFile:
         check_range: bool = True,
     ) -> RankedClasses:
         """Return the k most probable classes of images as `tfaudit.predict` does, on all cores."""
-        from tfaudit.compress.litert.inference import predict
+        from tfaudit.compress.litert.inference import forward_of, predict
 
+        forward = self.forward
+        if kernels != "default":
+            forward = forward_of(
+                forward.model, os.cpu_count() or 1, forward.output, kernels=kernels
+            )
         with errors_naming(self.path):
             return predict(
-                self.model,
+                forward,
                 self._prepared(batches),
                 k=k,
-                threads=os.cpu_count() or 1,
                 scores_are=self.options.scores_are,
-                output=self.output,
-                kernels=kernels,
                 check_range=check_range,
             )
 
@@ -354,14 +352,14 @@ class ModelFile:
 
         batches = self._prepared(images.batches(self.options.batch_size))
         with errors_naming(self.path):
-            return features(self.model, batches, output=self.output)
+            return features(self.forward.model, batches, output=self.forward.output)
 
     def _prepared(self, batches: Iterable[Any]) -> Iterator[tuple[Any]]:
         """Yield batches as the model takes them, each in a tuple, as several inputs would be taken for a pair."""
         prepare = preprocessing(self.options.preprocess)
-        ordered = (self.baseline or self).described
+        ordered = (self.baseline or self).forward
         for batch in batches:
-            yield (by_names_of(prepare(batch), ordered, self.described),)
+            yield (by_names_of(prepare(batch), ordered, self.forward),)
 
 
 def preprocessing(mode: str) -> Preprocess:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import tempfile
@@ -20,11 +21,8 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_FILE, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.keras_model import check_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.latency import latencies, limited_latency
-from tfaudit.compress.litert.quantize import check_layers
-from tfaudit.compress.model_files import require_keras_file
 from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
@@ -141,7 +139,6 @@ def compress_to_limits(
     >>> found.outcome, found.content[4:8]
     ('pass', b'TFL3')
     """
-    require(budget is None or number(budget) > 0, "budget", budget, "seconds above 0")
     settings = SearchSettings(
         limits=limits,
         training=training,
@@ -154,47 +151,66 @@ def compress_to_limits(
         full_integer=full_integer,
     )
     with tempfile.TemporaryDirectory() as folder:
-        source = SourceModel(_model_file(model, Path(folder)))
-        check_layers(source.model, "float32")
-        directory = Path(folder) / "search" if out is None else Path(out)
-        labelled = as_dataset(data, "data", "test")
-        tell_unused_weights(labelled, "data")
-        names = _class_names(source.model, labelled, settings)
-        settings = dataclasses.replace(settings, limits=limits.for_classes(len(names)))
-        examples = copies_as_clusters(in_memory(labelled, "data", names))
-        trained_on = None if train is None else _training_data(train, examples)
-        if settings.limits.judge_classes:
-            require_two_of_every_class(examples)
-        parts = Parts.of(examples, held_out, seed, train=trained_on)
-        if trained_on is not None:
-            require_same_range(trained_on, examples)
-        asked = {
-            "model": weights_seal(source.model),
-            "data": Fingerprint.of(examples).digest,
-            "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
-            **settings.to_json(),
-        }
+        return find_smallest_file(
+            SourceModel.of(model, output, Path(folder)),
+            as_dataset(data, "data", "test"),
+            None if train is None else as_dataset(train, "train", "train"),
+            settings,
+            None if out is None else Path(out),
+            budget=budget,
+            progress=SearchProgress.chosen(progress),
+        )
+
+
+def find_smallest_file(
+    source: SourceModel,
+    data: Dataset,
+    train: Dataset | None,
+    settings: SearchSettings,
+    out: Path | None,
+    *,
+    budget: float | None,
+    progress: SearchProgress,
+) -> SmallestFile:
+    """Search as `compress_to_limits` does, with a model that is opened, and data that are read."""
+    require(budget is None or number(budget) > 0, "budget", budget, "seconds above 0")
+    tell_unused_weights(data, "data")
+    names = _class_names(source, data, settings)
+    settings = dataclasses.replace(settings, limits=settings.limits.for_classes(len(names)))
+    examples = copies_as_clusters(in_memory(data, "data", names))
+    trained_on = None if train is None else _training_data(train, examples)
+    if settings.limits.judge_classes:
+        require_two_of_every_class(examples)
+    parts = Parts.of(examples, settings.held_out, settings.seed, train=trained_on)
+    if trained_on is not None:
+        require_same_range(trained_on, examples)
+    asked = {
+        "model": weights_seal(source.model),
+        "data": Fingerprint.of(examples).digest,
+        "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
+        **settings.to_json(),
+    }
+    with contextlib.ExitStack() as stack:
+        directory = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         require_same_search(directory, asked)
-        plan = candidates(source.copy, training=trained_on is not None, full_integer=full_integer)
-        with lock(directory / FOLDER, "tfaudit compress"):
-            store = CandidateStore(directory, asked, plan, parts.selection)
-            remove_earlier_results(directory)
-            search = _Search(source, store, plan, parts, settings)
-            found = search.run(budget, SearchProgress.chosen(progress))
-            found = dataclasses.replace(found, directory=None if out is None else directory)
-            if out is not None:
-                name = Path(model).stem if isinstance(model, str | Path) else model.name
-                source_path = Path(model) if isinstance(model, str | Path) else None
-                write_search(
-                    store,
-                    found,
-                    search.tested_on_part_of(found.chosen),
-                    search.sequence_of(found.chosen),
-                    source_path,
-                    name,
-                    search.judging_part(found.chosen),
-                    settings,
-                )
+        plan = candidates(
+            source.copy, training=trained_on is not None, full_integer=settings.full_integer
+        )
+        stack.enter_context(lock(directory / FOLDER, "tfaudit compress"))
+        store = CandidateStore(directory, asked, plan, parts.selection)
+        remove_earlier_results(directory)
+        search = _Search(source, store, plan, parts, settings)
+        found = dataclasses.replace(search.run(budget, progress), directory=out)
+        if out is not None:
+            write_search(
+                store,
+                found,
+                search.tested_on_part_of(found.chosen),
+                search.sequence_of(found.chosen),
+                source,
+                search.judging_part(found.chosen),
+                settings,
+            )
     return found
 
 
@@ -260,7 +276,7 @@ class _Search:
         """Return the predictions of the model and of a candidate on the examples that judge it."""
         part = self.judging_part(key)
         return (
-            self._predicted(part, BASELINE, self._source.model),
+            self._predicted(part, BASELINE, self._source.forward),
             self._predicted(part, key, self._trials.by_key[key].content),
         )
 
@@ -302,7 +318,7 @@ class _Search:
         stored = self._store.predictions(BASELINE)
         if stored is not None:
             return stored
-        ranked = self._settings.ranked(self._source.model, self._parts.selection)
+        ranked = self._settings.ranked(self._source.forward, self._parts.selection)
         return self._store.save(BASELINE, ranked, self._baseline_bytes)
 
     def _measured(self, after: Predictions) -> Measurements:
@@ -537,16 +553,16 @@ class _Search:
         return self._ends is not None and time.monotonic() >= self._ends
 
 
-def _class_names(model: keras.Model, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
+def _class_names(source: SourceModel, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
     """Return class names from the data, or numbers if it has none; check that they fit the model."""
     names = data.class_names
-    outputs = settings.ranked(model, data.head(1), k=2**30).classes.shape[1]
+    outputs = settings.ranked(source.forward, data.head(1), k=2**30).classes.shape[1]
     return names if len(names) == outputs else tuple(map(str, range(outputs)))
 
 
-def _training_data(train: Any, examples: Dataset) -> Dataset:
+def _training_data(train: Dataset, examples: Dataset) -> Dataset:
     """Return the training data, with the classes of the data."""
-    made = in_memory(as_dataset(train, "train", "train"), "train", examples.class_names)
+    made = in_memory(train, "train", examples.class_names)
     if made.class_names != tuple(map(str, range(len(made.class_names)))):
         for number, names in enumerate(zip(made.class_names, examples.class_names, strict=True)):
             got, expected = names
@@ -557,13 +573,3 @@ def _training_data(train: Any, examples: Dataset) -> Dataset:
     if made.has_images != examples.has_images:
         raise InputError("train", "examples of another type", "the type of the data")
     return dataclasses.replace(made, class_names=examples.class_names)
-
-
-def _model_file(model: Model, folder: Path) -> Path:
-    """Return the path of a model's `.keras` file; write one into a folder if there is none."""
-    if isinstance(model, str | Path):
-        require_keras_file(Path(model))
-        return Path(model)
-    path = folder / "model.keras"
-    check_model(model).save(path)
-    return path

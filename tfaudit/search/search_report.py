@@ -18,6 +18,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
 from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import SmallestFile
+from tfaudit.search.source_model import SourceModel
 from tfaudit.store.external import import_predictions, remove_imported
 from tfaudit.store.files import write_whole
 from tfaudit.store.judging import Judging
@@ -35,8 +36,7 @@ def write_search(
     found: SmallestFile,
     judged: tuple[Predictions, Mapping[str, Predictions]],
     sequence: Sequence[str],
-    source: Path | None,
-    name: str,
+    source: SourceModel,
     part: Dataset,
     settings: SearchSettings,
 ) -> None:
@@ -48,8 +48,7 @@ def write_search(
         judged: predictions of the model, and of every candidate that was tested by its key, on the examples that
             judged the chosen one.
         sequence: keys of the candidates that these examples judge, in the order of judging.
-        source: path of the model's file; None if it was a model in memory.
-        name: name of the model.
+        source: the model.
         part: these examples.
         settings: settings of the search.
     """
@@ -72,8 +71,8 @@ def write_search(
         directory,
         before,
         {titles[key]: predictions for key, predictions in compressed.items()},
-        name=name,
-        model=name,
+        name=source.name,
+        model=source.name,
         dataset=f"{part.name}, {found.judged_on}",
         paired=[*files],
         images=preview_bytes(part),
@@ -81,7 +80,7 @@ def write_search(
         facts=pd.DataFrame(
             {"bytes": {"baseline": round(chosen["bytes"] / chosen["size_ratio"]), **sizes}}
         ),
-        files=files if source is None else {"baseline": source, **files},
+        files={"baseline": source.path, **files} if source.is_kept else files,
         judging=Judging(
             found.verdict.alpha,
             found.limits,

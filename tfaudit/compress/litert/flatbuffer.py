@@ -51,6 +51,8 @@ class Flatbuffer:
         falls_back: whether to run a file without delegates if LiteRT cannot run it with them.
 
     Attributes:
+        model: the bytes of the file.
+        output: name of the output that was asked for.
         gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
         is_regression: always None, since a file does not show it.
         batch: its fixed batch size, or None if it can be resized; 1 for a file of any batch size that keeps a state,
@@ -77,7 +79,8 @@ class Flatbuffer:
     ) -> None:
         require_least(1, threads=threads)
         require_one_of("kernels", kernels, KERNELS)
-        self._content = bytes(content)
+        self.model = bytes(content)
+        self.output = output
         self._options: dict[str, Any] = {"num_threads": threads, **_resolver(kernels)}
         if observed:
             self._options = {"experimental_preserve_all_tensors": True, **_resolver("plain")}
@@ -85,9 +88,9 @@ class Flatbuffer:
         self._has_run = False
         try:
             self._start()
-            self._state = run_state(self._content)
+            self._state = run_state(self.model)
             self._keeps_state = self._state.tensors or self._state.variables
-            self._operators = main_operators(self._content)
+            self._operators = main_operators(self.model)
             self._read(output)
         except InputError:
             raise
@@ -97,7 +100,7 @@ class Flatbuffer:
 
     def _start(self) -> None:
         """Begin anew. `reset_all_variables` clears the state of fused operators, but no variable that is a resource."""
-        self._interpreter = Interpreter(model_content=self._content, **self._options)
+        self._interpreter = Interpreter(model_content=self.model, **self._options)
 
     def _read(self, output: str | None) -> None:
         """Read the inputs and outputs of the flatbuffer."""

@@ -72,7 +72,7 @@ def export(
         model = ModelFile.read(directory, images, output)
         examples = read_examples(model, data, images)
         representative = representative_part(examples, CALIBRATION_IMAGES, seed=0).held
-        files = FORMATS[form].content(model.model, examples, representative)
+        files = FORMATS[form].content(model.forward.model, examples, representative)
     name = directory.absolute().name.removesuffix(".keras")
     folder = out_folder or directory.absolute().with_name(f"{name}-{form}")
     write_files(folder, files)
