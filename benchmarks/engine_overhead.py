@@ -44,7 +44,7 @@ def overhead(members: int = 10_000) -> None:
     from tfaudit import Study, Training, load_dataset
     from tfaudit.extensions.ray.ray_engine import ray_engine
     from tfaudit.population import worker_process
-    from tfaudit.population.engine import EngineOptions
+    from tfaudit.population.engine_options import EngineOptions
     from tfaudit.population.local import local_engine
     from tfaudit.population.plan import MemberJob
     from tfaudit.store.store import Store

@@ -47,7 +47,7 @@ def run(
 ) -> None:
     """Run the studies of the benchmark one by one; write results.json and benchmark.html after each."""
     from tfaudit.cli.gate_sources import from_study
-    from tfaudit.population.engine import EngineOptions
+    from tfaudit.population.engine_options import EngineOptions
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run_study
     from tfaudit.runtime.captured_output import start_tensorflow

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.population import local, worker
-from tfaudit.population.engine import RETRIES
+from tfaudit.population.engine_options import RETRIES
 from tfaudit.population.plan import Event, MemberJob, missing_evaluations
 from tfaudit.population.run import run
 from tfaudit.stats.ranking import rank_scores

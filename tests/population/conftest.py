@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.local import local_engine
 
 

@@ -11,7 +11,7 @@ from tests.builders.small_stores import small_study
 from tfaudit import Pruned, Quantized, Training
 from tfaudit.cli import app
 from tfaudit.population.dry_run import Prices, dry_run
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.store.store import Store
 
 STUDY = small_study(

@@ -15,7 +15,7 @@ import pytest
 from tests.builders.engine_contract import EveryEngine
 from tests.builders.refusals import assert_refused
 from tfaudit.population import worker
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.logs import open_log
 from tfaudit.population.machine import visible_gpus

@@ -12,7 +12,7 @@ from tfaudit import Pruned, Quantized, Training
 from tfaudit.cli import app
 from tfaudit.cli.console import out
 from tfaudit.population import rehearsal
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.rehearsal import Rehearsal
 from tfaudit.recipes.celeb_a_resnet18 import study as celeb_a
 from tfaudit.recipes.cifar10_wide_resnet import study as cifar10

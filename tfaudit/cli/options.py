@@ -64,6 +64,19 @@ class Group:
         )
 
     @classmethod
+    def of_options(cls, kind: type, **options: Any) -> Group:
+        """Return some fields of a dataclass as options, with the types and the defaults of the fields."""
+        hints = get_type_hints(kind)
+        defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+        return cls(
+            kind,
+            tuple(
+                _parameter(name, Annotated[hints[name], one], defaults[name])
+                for name, one in options.items()
+            ),
+        )
+
+    @classmethod
     def of_names(cls, kind: Any, hints: Mapping[str, Any]) -> Group:
         """Return options of one kind by name, None by default; the argument is a dictionary."""
         return cls(

@@ -23,9 +23,9 @@ from tfaudit.cli.outputs import output_folder
 from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
 from tfaudit.errors import plural, require, require_least
+from tfaudit.population.engine_options import EngineOptions
 
 if TYPE_CHECKING:
-    from tfaudit.population.engine import EngineOptions
     from tfaudit.store.store import Store
     from tfaudit.study.study import Study
 
@@ -72,9 +72,34 @@ class TrainingOptions:
         return study.with_training(**changes)
 
 
+ENGINE = Group.of_options(
+    EngineOptions,
+    workers=option(
+        "Most members that run at once; by default as many as fit the cores, GPUs and memory."
+    ),
+    engine=option(
+        "local: processes on this machine; ray: tasks on a Ray cluster.",
+        complete=one_of("population.engine_options:ENGINES"),
+    ),
+    address=option(
+        "Head of the cluster, HOST:PORT; by default RAY_ADDRESS, or a new cluster on this machine.",
+        panel=RAY,
+    ),
+    cpus=option("Cores, and so threads.", panel=SHARE),
+    gpus=option(
+        "GPUs; 0.5 puts two members on one. By default 1 if this machine has any; with Ray none.",
+        panel=SHARE,
+    ),
+    timeout=option("Time limit per member, seconds; none by default."),
+    retries=option("Retries of a member that was lost, ran out of memory or timed out."),
+)
+"""The options of the engine; memory is given in GB."""
+
+
 @app.command(cls=ResumableCommand)
 @renamed(name="dataset")
 def run(
+    *,
     recipe: Annotated[
         str,
         typer.Argument(
@@ -89,43 +114,10 @@ def run(
     population: Annotated[
         int | None, option("Members per variant; by default the recipe's.")
     ] = None,
-    workers: Annotated[
-        int | None,
-        option(
-            "Most members that run at once; by default as many as fit the cores, GPUs and memory."
-        ),
-    ] = None,
-    engine: Annotated[
-        str,
-        option(
-            "local: processes on this machine; ray: tasks on a Ray cluster.",
-            complete=one_of("population.engine:ENGINES"),
-        ),
-    ] = "local",
-    address: Annotated[
-        str | None,
-        option(
-            "Head of the cluster, HOST:PORT; by default RAY_ADDRESS, or a new cluster on this machine.",
-            panel=RAY,
-        ),
-    ] = None,
-    cpus: Annotated[float, option("Cores, and so threads.", panel=SHARE)] = 1,
-    gpus: Annotated[
-        float | None,
-        option(
-            "GPUs; 0.5 puts two members on one. By default 1 if this machine has any; with Ray none.",
-            panel=SHARE,
-        ),
-    ] = None,
+    engine: Annotated[EngineOptions, ENGINE],
     memory: Annotated[
         float | None, option("Memory reserved for each member, GB; none by default.", panel=SHARE)
     ] = None,
-    timeout: Annotated[
-        float | None, option("Time limit per member, seconds; none by default.")
-    ] = None,
-    retries: Annotated[
-        int, option("Retries of a member that was lost, ran out of memory or timed out.")
-    ] = 2,
     dataset: Annotated[
         str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")
     ] = None,
@@ -190,11 +182,10 @@ def run(
     """
     require_recipe(recipe)
 
-    from tfaudit.population.engine import EngineOptions
-
     require_least(1, population=population)
     if memory is not None:
         require(0 < memory < math.inf, "memory", memory, "gigabytes above 0")
+        engine = dataclasses.replace(engine, memory=round(memory * 1e9))
     if rehearse:
         refuse(
             "with --rehearse",
@@ -208,25 +199,15 @@ def run(
     if not until_decided:
         refuse("without --until-decided", gate=gate, variant=variant)
     limits = read_limits(gate)
-    options = EngineOptions(
-        engine=engine,
-        workers=workers,
-        retries=retries,
-        timeout=timeout,
-        address=address,
-        cpus=cpus,
-        gpus=gpus,
-        memory=None if memory is None else round(memory * 1e9),
-    )
     # From here on imports take seconds.
     study = training.applied_to(_with_changes(recipe_study(recipe), model, dataset))
     study = _at_scale(study, population, smoke=smoke)
     directory = directory or Path("runs") / (f"{study.name}-smoke" if smoke else study.name)
     if dry_run:
-        _print_dry_run(study, directory, options, step_seconds, dollars_per_hour)
+        _print_dry_run(study, directory, engine, step_seconds, dollars_per_hour)
         return
     if rehearse:
-        _rehearse(study, directory, options, photographs, dollars_per_hour)
+        _rehearse(study, directory, engine, photographs, dollars_per_hour)
         return
     from tfaudit.cli.until_decided import run_until_decided
     from tfaudit.population.progress import progress_for
@@ -236,7 +217,7 @@ def run(
         return run_study(
             study,
             directory,
-            options,
+            engine,
             progress=progress_for(out),
             accept_changed_code=accept_changed_code,
         )

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import MOCK_PREFIX, is_available
 from tfaudit.errors import InputError, bytes_in_words
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.plan import planned_training
 from tfaudit.population.stored_examples import load_splits

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tfaudit.errors import InputError, require
 from tfaudit.population import worker_process
-from tfaudit.population.engine import Answer, EngineOptions, carry_out
+from tfaudit.population.engine import Answer, carry_out
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.machine import available_cores, free_memory, visible_gpus
 from tfaudit.population.plan import Event, Job, log_path
 from tfaudit.population.worker_process import WorkerProcess

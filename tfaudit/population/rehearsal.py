@@ -23,7 +23,7 @@ from tfaudit.errors import InputError, bytes_in_words, plural, require
 from tfaudit.models.member_model import build_member
 from tfaudit.population import worker_process
 from tfaudit.population.dry_run import Prices, dry_run
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.local import gpus_of_workers
 from tfaudit.population.plan import CHECKPOINT, Event, Order
 from tfaudit.population.progress import Progress

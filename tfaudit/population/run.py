@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
@@ -20,7 +21,7 @@ from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, Notice, path_of, require
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.engine import ENGINES, RETRIES, EngineOptions
+from tfaudit.population.engine_options import ENGINES, EngineOptions
 from tfaudit.population.machine import keras_backend
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
@@ -55,16 +56,9 @@ def run(
     study: Study,
     directory: str | Path,
     *,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    cpus: float = 1,
-    gpus: float | None = None,
-    memory: int | None = None,
-    retries: int = RETRIES,
-    timeout: float | None = None,
     progress: Progress | str | None = None,
     accept_changed_code: bool = False,
+    **options: Any,
 ) -> Store:
     """Train, compress and test every member of a study that the directory does not hold yet, and return the store.
 
@@ -78,40 +72,22 @@ def run(
     Args:
         study: the study to run.
         directory: directory of the study; created if missing. One run at a time can use it.
-        engine: "local", worker processes on this machine, or "ray", tasks on a Ray cluster (`tfaudit[ray]`). The same
-            seed gives the same bits with both, and with any number of workers, on processors of one model.
-        workers: largest number of members at once; by default as many as fit the cores, GPUs and memory of this machine
-            or of the cluster.
-        address: address of the Ray cluster, HOST:PORT. By default the environment variable RAY_ADDRESS; without it Ray
-            starts on this machine.
-        cpus: cores of each member, which are the threads of its worker.
-        gpus: GPUs of each member: 0, a share of one, or several for `Training(strategy="mirrored")`; by default 1 if
-            this machine has any, and none on Ray.
-        memory: bytes of memory that are reserved for each member; none by default.
-        retries: number of further attempts for a member whose worker dies, that takes too long, or that fails for lack
-            of memory or because of a file or a connection. Any other error, such as a `ValueError` in a user's
-            function, would recur: such a member fails at once.
-        timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         progress: display of the progress, or "auto": a bar in a terminal, lines in a notebook; none by default.
         accept_changed_code: whether to go on although the source of one of the study's functions has changed since
             members were made.
+        **options: where members run, how many at once, and what each takes: `engine`, `workers`, `address`, `cpus`,
+            `gpus`, `memory`, `retries` and `timeout`, as in `tfaudit.population.engine_options.EngineOptions`.
 
     Raises:
         InputError: the directory holds another study, is in use or cannot be written, the disk is full, a data set is
             missing or does not fit, or a user's function cannot be used. Nothing has been trained then.
     """
-    options = EngineOptions(
-        engine=engine,
-        workers=workers,
-        address=address,
-        cpus=cpus,
-        gpus=gpus,
-        memory=memory,
-        retries=retries,
-        timeout=timeout,
-    )
     return run_study(
-        study, directory, options, progress=progress, accept_changed_code=accept_changed_code
+        study,
+        directory,
+        EngineOptions(**options),
+        progress=progress,
+        accept_changed_code=accept_changed_code,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.extensions.ray.clusters import ray_cluster
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.extensions.ray.ray_engine import ray_engine
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 
 
 @pytest.fixture(scope="package")

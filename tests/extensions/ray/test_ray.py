@@ -243,7 +243,7 @@ import sys, ray
 from pathlib import Path
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import worker_process
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.plan import MemberJob
 from tfaudit.extensions.ray.ray_engine import ray_engine
 

@@ -5,7 +5,7 @@ import importlib.util
 from tests.builders.refusals import assert_refused
 from tests.builders.tiny_studies import STUDY
 from tfaudit import run
-from tfaudit.population.engine import EngineOptions
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.rehearsal import Rehearsal
 
 

@@ -21,7 +21,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from tfaudit.errors import InputError, one_line
 from tfaudit.extensions.ray.ray_task import Files, Luggage, RunFacts, perform
 from tfaudit.population import worker_process
-from tfaudit.population.engine import Answer, EngineOptions, carry_out
+from tfaudit.population.engine import Answer, carry_out
+from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.machine import available_cores
 from tfaudit.population.node_folder import Splits, end_run
 from tfaudit.population.plan import (
