@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import importlib
 import io
 import json
@@ -26,6 +25,7 @@ from tests.builders.results import RESULTS, result_of
 from tfaudit.analysis.serialization import _MISFITS, _table, _table_bytes, pack, unpack
 from tfaudit.audits.result import Result
 from tfaudit.errors import InputError
+from tfaudit.runtime import seals
 
 
 def drawn(chart):
@@ -192,9 +192,7 @@ def sealed(files, compression=zipfile.ZIP_STORED):
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
-        archive.comment = bytes(64)
-    body = buffer.getvalue()[:-64]
-    return body + hashlib.sha256(body).hexdigest().encode()
+    return seals.sealed(buffer.getvalue())
 
 
 INNER = b'["", {"value": 1.0, "label": null}]'

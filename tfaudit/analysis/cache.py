@@ -2,8 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
-import json
 import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +11,7 @@ from typing import TypeVar
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.errors import InputError
 from tfaudit.runtime.regular_files import read_regular
+from tfaudit.runtime.seals import seal_of_json, seal_of_parts
 from tfaudit.store.store import Store
 
 T = TypeVar("T")
@@ -65,16 +64,14 @@ def digest(inputs: object) -> str:
         >>> digest({"alpha": 0.05}) == digest({"alpha": 0.05}) != digest({"alpha": 0.01})
         True
     """
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:32]
+    return seal_of_json(inputs)[:32]
 
 
 @functools.cache
 def _sources() -> list[str]:
     """Return a digest of the code and the versions of libraries: a cached result must not outlive them."""
-    code = hashlib.sha256()
-    for place in sorted(ROOT.rglob("*.py")):
-        code.update(place.read_bytes())
-    return [code.hexdigest(), *map(_version, _LIBRARIES)]
+    code = seal_of_parts(place.read_bytes() for place in sorted(ROOT.rglob("*.py")))
+    return [code, *map(_version, _LIBRARIES)]
 
 
 def _version(library: str) -> str:

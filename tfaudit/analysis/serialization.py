@@ -8,7 +8,6 @@ of everything before it.
 
 import dataclasses
 import functools
-import hashlib
 import io
 import json
 import types
@@ -22,6 +21,7 @@ import pyarrow as pa
 from numpy.lib.format import read_array, write_array
 
 from tfaudit.errors import InputError
+from tfaudit.runtime.seals import sealed, unsealed
 
 T = TypeVar("T")
 _MISFITS = (
@@ -41,8 +41,6 @@ Files: TypeAlias = dict[str, bytes]
 """Contents of the archive by name."""
 
 _TREE = "result.json"
-_SEAL = 64
-"""Characters of a SHA-256, the comment of the archive."""
 
 
 def pack(result: object, kind: Any = None, label: str = "") -> bytes:
@@ -70,10 +68,7 @@ def pack(result: object, kind: Any = None, label: str = "") -> bytes:
             archive.writestr(
                 zipfile.ZipInfo(name), content
             )  # without the time: equal results are equal bytes
-        archive.comment = bytes(_SEAL)
-    with buffer.getbuffer() as body:
-        body[-_SEAL:] = hashlib.sha256(body[:-_SEAL]).hexdigest().encode()
-    return buffer.getvalue()
+    return sealed(buffer.getvalue())
 
 
 def unpack(content: bytes, kind: type[T], label: str = "") -> T:
@@ -82,12 +77,13 @@ def unpack(content: bytes, kind: type[T], label: str = "") -> T:
     Raises:
         InputError: the bytes are damaged, or hold another type of result or one of another label.
     """
-    if hashlib.sha256(content[:-_SEAL]).hexdigest().encode() != content[-_SEAL:]:
-        raise InputError(
-            "content", f"{len(content)} bytes, damaged or no result", "the bytes of a result"
-        )
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        body = unsealed(content)
+    except ValueError:
+        got = f"{len(content)} bytes, damaged or no result"
+        raise InputError("content", got, "the bytes of a result") from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
             if any(file.compress_type != zipfile.ZIP_STORED for file in archive.infolist()):
                 raise ValueError("compressed, which `pack` never does: it could be a bomb")
             files = {name: archive.read(name) for name in archive.namelist()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import leaves
+from tfaudit.runtime.seals import seal, seal_of_json
 
 MOST_BYTES = 2**28
 """About the most bytes of inputs that a fingerprint reads; of larger ones it takes evenly spaced examples."""
@@ -61,7 +61,7 @@ class Fingerprint:
         number, names = data.num_examples, _hash({"class names": np.array(data.class_names, str)})
         if data.stream is not None and not data.in_memory:
             described = data.name, data.split, data.image_shape, data.stream.example_bytes
-            return cls(number, names, hashlib.sha256(repr(described).encode()).hexdigest())
+            return cls(number, names, seal(repr(described)))
         arrays = {name: np.asarray(values) for name, values in leaves(data.held)}
         step = 1 + sum(array.nbytes for array in arrays.values()) // MOST_BYTES
         floats = {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
@@ -95,7 +95,7 @@ class Fingerprint:
     @property
     def digest(self) -> str:
         """SHA-256 of all of it."""
-        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
+        return seal_of_json(self.to_json())
 
     def difference(self, other: Fingerprint) -> str:
         """Return the name of the first attribute that differs by more than rounding of floats; "" if none does."""

@@ -12,7 +12,6 @@ step that was made is made once more, since Keras builds metrics in the first st
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import importlib.metadata
 import io
 import json
@@ -29,6 +28,7 @@ import numpy as np
 from tfaudit.errors import Notice, one_line
 from tfaudit.runtime.keras_internals import step_counter
 from tfaudit.runtime.regular_files import read_regular
+from tfaudit.runtime.seals import seal_of_json, sealed, unsealed
 from tfaudit.store.files import write_whole
 from tfaudit.study.study import Study
 
@@ -80,9 +80,7 @@ class CheckpointFile:
         versions = [importlib.metadata.version(name) for name in _LIBRARIES]
         forks = study.forked if key == "dense" else ()  # the states that a dense training leaves
         seals = [study.member_seals[made] for made in (key, *(variant.key for variant in forks))]
-        facts = json.dumps([seals, sources, member, versions])
-        identity = hashlib.sha256(facts.encode()).hexdigest()
-        return cls(path, identity, report)
+        return cls(path, seal_of_json([seals, sources, member, versions]), report)
 
     def load(self) -> Checkpoint | None:
         """Return the checkpoint; None if there is none, or with a warning if it is damaged or of another training."""
@@ -91,10 +89,7 @@ class CheckpointFile:
         except OSError:
             return None
         try:
-            seal, packed = content[:64].decode(), content[64:]
-            if hashlib.sha256(packed).hexdigest() != seal:
-                raise ValueError("it does not match its checksum")
-            with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+            with np.load(io.BytesIO(unsealed(content)), allow_pickle=False) as file:
                 arrays = dict(file)
             facts = json.loads(bytes(arrays.pop(_FACTS)))
             if facts["identity"] != self.identity:
@@ -124,8 +119,7 @@ class CheckpointFile:
         buffer = io.BytesIO()
         as_bytes = np.frombuffer(json.dumps(facts).encode(), np.uint8)
         np.savez(buffer, **{_FACTS: as_bytes}, **checkpoint.arrays)  # type: ignore[arg-type]
-        packed = buffer.getvalue()
-        return hashlib.sha256(packed).hexdigest().encode() + packed
+        return sealed(buffer.getvalue())
 
     def remove(self) -> None:
         """Delete the file, if there is one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import os
 import selectors
@@ -19,6 +18,7 @@ from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.machine import available_cores, free_memory, visible_gpus
 from tfaudit.population.plan import Event, Job, log_path
 from tfaudit.population.worker_process import WorkerProcess
+from tfaudit.runtime.seals import seal
 
 
 @contextlib.contextmanager
@@ -177,7 +177,7 @@ def _scratch_folder(directory: Path) -> Iterator[Path]:
 
     Its name depends on the directory alone, so that the next run removes what a killed one left.
     """
-    name = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16]
+    name = seal(str(directory.resolve()))[:16]
     folder = Path(tempfile.gettempdir()) / f"tfaudit-{os.getuid()}-{name}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, exist_ok=True)

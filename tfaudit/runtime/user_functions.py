@@ -8,7 +8,6 @@ file is loaded by its path, under a module name of its own; its folder comes las
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -24,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from tfaudit.errors import InputError, listed, one_line
+from tfaudit.runtime.seals import seal
 
 _REFERENCE = re.compile(
     r"(?!mock:)(?P<source>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)"
@@ -122,7 +122,7 @@ def source_digest(argument: str, reference: str) -> str:
     """Return the SHA-256 of the file that a reference, or a path, names; raise `InputError` if there is none."""
     path = source_file(reference) or _module_file(argument, reference.rpartition(":")[0])
     try:
-        return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()
+        return seal(Path(path).expanduser().read_bytes())
     except OSError as problem:
         got = f"{reference!r}, whose file cannot be read ({problem.strerror})"
         raise InputError(argument, got, "an existing file") from None
@@ -143,12 +143,12 @@ def import_file(argument: str, path: Path) -> ModuleType:
     """Import a Python file by its path; a changed file is imported again. Errors become an `InputError`."""
     path = path.expanduser().absolute()
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest = seal(path.read_bytes())
     except OSError as problem:
         raise InputError(
             argument, f"{path}, which cannot be read ({problem.strerror})", "a Python file"
         ) from None
-    name = f"{path.stem}_{hashlib.sha256(f'{path} {digest}'.encode()).hexdigest()[:12]}"
+    name = f"{path.stem}_{seal(f'{path} {digest}')[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     extend_path([str(path.parent)])

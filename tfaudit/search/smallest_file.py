@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.result import Result
 from tfaudit.outlets.gate_files import json_verdicts
+from tfaudit.runtime.seals import seal
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -147,7 +147,7 @@ class SmallestFile(Result):
         content["file"] = {
             "candidate": self.chosen,
             "bytes": len(self.content),
-            "sha256": hashlib.sha256(self.content).hexdigest(),
+            "sha256": seal(self.content),
             "may_ship": self.outcome == PASS,
         }
         content["search"] = {

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import functools
-import hashlib
 import json
 import os
 import platform
@@ -17,6 +16,7 @@ import filelock
 
 from tfaudit.errors import InputError
 from tfaudit.runtime.file_systems import is_shared
+from tfaudit.runtime.seals import seal_of_file
 
 NOTE = ".running"  # file that names the machine of a run, on file systems that machines share
 STALE = 120.0  # seconds after which a note that was not renewed no longer counts
@@ -234,7 +234,7 @@ def file_seal(path: Path) -> str:
 @functools.lru_cache(maxsize=64)
 def _seal_of_state(path: Path, *state: int) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return seal_of_file(file)
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:

@@ -1,12 +1,12 @@
 """The record of a member, `member.json`: its status, its facts, and the checksums of its files and of itself."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tfaudit.runtime.regular_files import read_regular
+from tfaudit.runtime.seals import seal, seal_of_json
 
 _SEAL = "sha256"
 """Key of a file's checksum of its own."""
@@ -30,10 +30,7 @@ def complete_record(
     variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]
 ) -> bytes:
     """Return the record of a complete member, with the size and the SHA-256 of each of its files."""
-    sums = {
-        path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()}
-        for path, c in files.items()
-    }
+    sums = {path: {"bytes": len(c), "sha256": seal(c)} for path, c in files.items()}
     return sealed_json(
         {"status": "complete", "variant": variant, "member": member, **facts, "files": sums}
     )
@@ -80,7 +77,7 @@ def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def sealed_json(content: Mapping[str, Any]) -> bytes:
     """Return content as JSON that ends with a checksum of everything before it: a changed digit is noticed."""
-    return json.dumps({**content, _SEAL: _digest(content)}, indent=2).encode()
+    return json.dumps({**content, _SEAL: seal_of_json(content)}, indent=2).encode()
 
 
 def read_sealed_json(text: bytes) -> dict[str, Any]:
@@ -104,10 +101,6 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
         raise ValueError("nested too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"{type(content).__name__} instead of an object")
-    if content.pop(_SEAL, None) != _digest(content):
+    if content.pop(_SEAL, None) != seal_of_json(content):
         raise ValueError("the content does not match its checksum")
     return content
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

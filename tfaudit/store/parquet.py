@@ -7,7 +7,7 @@ import hashlib
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
 from tfaudit.runtime.names import clean_names, clean_table
+from tfaudit.runtime.seals import seal, seal_of_parts
 from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
@@ -160,7 +161,7 @@ def example_bytes(
         notes["copies"] = json.dumps(copies)
     seals = {
         "sha256": _identity_seal(table, notes),
-        "images_sha256": _image_seal(images),
+        "images_sha256": seal_of_parts(images),
         "groups_sha256": _group_seal(table, [*group_columns], notes),
     }
     parts = sum(map(len, images)) // _ROW_GROUP + 1
@@ -191,7 +192,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     if groups and _group_seal(table, group_names, notes) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
-    if images and _image_seal(frame["image"]) != notes["images_sha256"]:
+    if images and seal_of_parts(frame["image"]) != notes["images_sha256"]:
         raise OSError("images do not match their checksum")
     frame = clean_table(frame, "examples")
     class_names = json.loads(notes["class_names"])
@@ -215,7 +216,7 @@ def read_remarks(file: BinaryIO) -> tuple[str, ...]:
 def examples_seal(file: BinaryIO) -> str:
     """Return a checksum of ids, labels, class names and images without reading them; damage raises one of `DAMAGED`."""
     notes = _notes(_open(file).schema_arrow)
-    return hashlib.sha256(f"{notes['sha256']} {notes['images_sha256']}".encode()).hexdigest()
+    return seal(f"{notes['sha256']} {notes['images_sha256']}")
 
 
 def identity_seal(file: BinaryIO) -> str:
@@ -312,14 +313,6 @@ def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
         digest.update(b"]")
     texts = json.dumps(further)[1:-1]
     digest.update(f", {texts}]".encode() if columns and further else f"{texts}]".encode())
-    return digest.hexdigest()
-
-
-def _image_seal(images: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for image in images:
-        digest.update(len(image).to_bytes(8, "little"))
-        digest.update(image)
     return digest.hexdigest()
 
 

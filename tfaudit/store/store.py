@@ -23,7 +23,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import hashlib
 import html
 import io
 import os
@@ -38,6 +37,7 @@ from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError, one_line, path_of, require
 from tfaudit.predictions import Predictions, frozen
 from tfaudit.runtime.regular_files import open_regular, read_regular
+from tfaudit.runtime.seals import seal_of_file
 from tfaudit.runtime.user_functions import is_reference
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
@@ -332,7 +332,7 @@ class Store:
         for path, facts in record["files"].items():
             try:
                 with open_regular(self.directory / path) as file:
-                    intact = hashlib.file_digest(file, "sha256").hexdigest() == facts.get("sha256")
+                    intact = seal_of_file(file) == facts.get("sha256")
             except OSError as problem:
                 return f"{path} cannot be read ({problem.strerror})"
             if not intact:
@@ -460,7 +460,7 @@ class Store:
         """Open a member's file; raise `InputError` if it is missing or does not match its checksum."""
         with self._opened(path) as file:
             stored = self.record(variant, member)["files"].get(path, {})
-            if hashlib.file_digest(file, "sha256").hexdigest() != stored.get("sha256"):
+            if seal_of_file(file) != stored.get("sha256"):
                 got = f"a file that does not match its checksum, {self.directory / path}"
                 raise file_error(path.split("/")[0], got)
             file.seek(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import textwrap
@@ -18,6 +17,7 @@ from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.datasets.scaling import Scaling
 from tfaudit.errors import InputError, number, require, require_one_of, require_type
 from tfaudit.runtime.names import clean_names
+from tfaudit.runtime.seals import seal_of_json
 from tfaudit.runtime.user_functions import as_reference, is_reference, source_digest
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.model_source import ModelSource, conversion
@@ -564,10 +564,7 @@ class Study:
             elif own.get(name) in self.sources:
                 own[name] = Path(own[name]).name
         made = {v.key: [own, v.family, _changed(v, v.to_json())] for v in self.all_variants}
-        return {
-            key: hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-            for key, settings in made.items()
-        }
+        return {key: seal_of_json(settings, sort_keys=True) for key, settings in made.items()}
 
     def identity(self) -> dict[str, Any]:
         """Return the settings as JSON values, without those that change no result."""
