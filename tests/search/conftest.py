@@ -14,9 +14,9 @@ from tfaudit.search import candidate_models, candidates, search_report
 from tfaudit.search import search as search_module
 from tfaudit.search.candidate_models import weights_seal
 from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.search import FINE_TUNING, compress_to_limits
+from tfaudit.search.search import compress_to_limits
 from tfaudit.search.search_data import Parts, in_memory
-from tfaudit.search.search_settings import SearchSettings
+from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training

@@ -117,8 +117,8 @@ def compress(
         steps.begin(f"Reading {model}")
         start_tensorflow()
         from tfaudit.search.progress import PrintedProgress
-        from tfaudit.search.search import FINE_TUNING, find_smallest_file
-        from tfaudit.search.search_settings import SearchSettings
+        from tfaudit.search.search import find_smallest_file
+        from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
         from tfaudit.search.source_model import SourceModel
 
         with errors_naming(model):

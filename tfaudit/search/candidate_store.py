@@ -14,7 +14,6 @@ stored under a split of their own, which no report of the candidates shows.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -51,15 +50,6 @@ SENSITIVITY = {"int8": "sensitivity.json", "int4": "sensitivity_int4.json"}
 """Names of the files with the cost of layers, by kind."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Attempt:
-    """Outcome of a candidate: a flatbuffer and its predictions on the selection part, or why there is none."""
-
-    content: bytes = b""
-    predictions: Predictions | None = None
-    failure: str = ""
-
-
 class CandidateStore:
     """The study of the candidates of one search.
 
@@ -68,9 +58,6 @@ class CandidateStore:
         asked: settings and data that the results depend on, as JSON values by name.
         plan: the candidates.
         selection: examples on which the candidate is chosen.
-
-    Raises:
-        InputError: the directory holds something else, or a search with another model, other data or other settings.
     """
 
     def __init__(
@@ -81,7 +68,6 @@ class CandidateStore:
         selection: Dataset,
     ) -> None:
         self.directory = directory
-        require_same_search(directory, asked)
         trained = dict.fromkeys(candidate.preparation.key for candidate in plan)
         keys = [*filter(None, trained), *(candidate.key for candidate in plan)]
         self._selection = selection
@@ -102,14 +88,13 @@ class CandidateStore:
         """List the variants that have files, so that a report lacks no others."""
         self._created(self._store.variants)
 
-    def attempt(self, key: str) -> Attempt | None:
-        """Return the outcome of a candidate; None if it has not been tried, or a file is missing or damaged."""
-        if failure := self._store.record(key, 0).get("traceback", ""):
-            return Attempt(failure=failure)
-        predictions = self.predictions(key)
-        if predictions is None:
-            return None
-        return Attempt(self._store.read(self._path(key, "tflite")), predictions)
+    def failure(self, key: str) -> str:
+        """Return the reason why a candidate's file could not be made; empty if there is none."""
+        return str(self._store.record(key, 0).get("traceback", ""))
+
+    def flatbuffer(self, key: str) -> bytes:
+        """Return the content of a candidate's file."""
+        return self._store.read(self._path(key, "tflite"))
 
     def save_failure(self, key: str, failure: str) -> None:
         """Write the reason why a candidate's file could not be made."""

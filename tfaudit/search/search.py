@@ -51,7 +51,7 @@ from tfaudit.search.search_data import (
     require_two_of_every_class,
 )
 from tfaudit.search.search_report import remove_earlier_results, write_search
-from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
+from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.shortfall import shortfall
 from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.search.source_model import SourceModel
@@ -59,7 +59,6 @@ from tfaudit.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.study.quantization import LAYER_TYPES
-from tfaudit.study.training import Training
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -79,17 +78,10 @@ def compress_to_limits(
     limits: Limits = DEFAULT_LIMITS,
     *,
     train: Any = None,
-    training: Training = FINE_TUNING,
     out: str | Path | None = None,
     budget: float | None = None,
-    held_out: float = 0.5,
-    seed: int = 0,
-    alpha: float = 0.05,
-    batch_size: int = 32,
-    output: str | None = None,
-    scores_are: str = "auto",
-    full_integer: bool = False,
     progress: SearchProgress | str | None = None,
+    **settings: Any,
 ) -> SmallestFile:
     """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it.
 
@@ -114,20 +106,13 @@ def compress_to_limits(
         limits: limits that the gate checks; without any, those that `Limits.for_classes` gives.
         train: training data, in the same forms; None prunes nothing and calibrates int8 with random images of the
             selection part, which then judge no plain file.
-        training: how pruned models are fine-tuned; `recalibrate_batch_norm` then estimates their statistics again.
         out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
             files.
         budget: seconds after which the search ends with the best candidate so far; None for no limit. The current
             training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
-        held_out: share of the examples that is held out from the choice, half by default.
-        seed: seed of the split, of the calibration images and of the training.
-        alpha: level of the gate's tests.
-        batch_size: examples per step of the predictions.
-        output: name of the output to use if the model has several.
-        scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
-        full_integer: whether to make only int8 files with int8 inputs and outputs, `quantize(..., io="int8")`, and no
-            layers in float.
         progress: "auto" shows progress; None does not.
+        **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size` and `full_integer`, as
+            in `tfaudit.search.search_settings.SearchSettings`.
 
     Raises:
         InputError: a model, data or a setting that cannot be used, a model that knows no more than chance, or a
@@ -139,23 +124,13 @@ def compress_to_limits(
     >>> found.outcome, found.content[4:8]
     ('pass', b'TFL3')
     """
-    settings = SearchSettings(
-        limits=limits,
-        training=training,
-        held_out=held_out,
-        seed=seed,
-        alpha=alpha,
-        output=output,
-        scores_are=scores_are,
-        batch_size=batch_size,
-        full_integer=full_integer,
-    )
+    chosen = SearchSettings(limits=limits, **settings)
     with tempfile.TemporaryDirectory() as folder:
         return find_smallest_file(
-            SourceModel.of(model, output, Path(folder)),
+            SourceModel.of(model, chosen.output, Path(folder)),
             as_dataset(data, "data", "test"),
             None if train is None else as_dataset(train, "train", "train"),
-            settings,
+            chosen,
             None if out is None else Path(out),
             budget=budget,
             progress=SearchProgress.chosen(progress),
@@ -326,11 +301,10 @@ class _Search:
 
     def _tried(self, candidate: Candidate, progress: SearchProgress) -> Trial:
         """Return the trial of a candidate, from this search or an earlier one."""
-        attempt = self._store.attempt(candidate.key)
-        if attempt is not None and attempt.predictions is not None:
-            return self._tested(attempt.content, attempt.predictions)
-        if attempt is not None:
-            return Trial(NO_FILE, attempt.failure)
+        if failure := self._store.failure(candidate.key):
+            return Trial(NO_FILE, failure)
+        if after := self._store.predictions(candidate.key):
+            return self._tested(self._store.flatbuffer(candidate.key), after)
         reason = self._trials.needless(candidate)
         if not reason:
             over = f"{ENDED} before." if self._is_over() else ""

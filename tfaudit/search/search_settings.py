@@ -23,18 +23,19 @@ FINE_TUNING = Training(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SearchSettings:
-    """Settings of a search; see `compress_to_limits`.
+    """Settings of a search, which `compress_to_limits` takes by name.
 
     Attributes:
         limits: limits that the gate checks.
-        training: how models are fine-tuned.
-        held_out: share of the examples that is held out.
+        training: how pruned models are fine-tuned; `recalibrate_batch_norm` then estimates their statistics again.
+        held_out: share of the examples that is held out from the choice, half by default.
         seed: seed of the split, of the calibration images and of the training.
         alpha: level of the gate's tests.
-        output: name of the output to use if the model has several.
-        scores_are: "probabilities", "logits" or "auto", as in `tfaudit.predict`.
         batch_size: examples per step of the predictions.
-        full_integer: whether files are int8 throughout, with int8 inputs and outputs.
+        output: name of the output to use if the model has several.
+        scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
+        full_integer: whether to make only int8 files with int8 inputs and outputs, `quantize(..., io="int8")`, and no
+            layers in float.
     """
 
     limits: Limits = DEFAULT_LIMITS
