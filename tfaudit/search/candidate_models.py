@@ -34,6 +34,7 @@ from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.seals import seal_of_parts
 from tfaudit.search.candidate_store import CandidateStore
 from tfaudit.search.candidates import INT4, INT8, SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.search.search_data import Parts
@@ -296,7 +297,4 @@ class EndOfBudget(keras.callbacks.Callback):
 
 def weights_seal(model: keras.Model) -> str:
     """Return a checksum of a model's architecture and weights; its file also holds times, which change the bytes."""
-    seal = zlib.crc32(model.to_json().encode())
-    for values in model.get_weights():
-        seal = zlib.crc32(np.ascontiguousarray(values).tobytes(), seal)
-    return f"{seal:08x}"
+    return seal_of_parts([model.to_json(), *(values.tobytes() for values in model.get_weights())])
