@@ -34,7 +34,7 @@ from tfaudit.search.candidate_models import CandidateMaker
 from tfaudit.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.search.candidates import Candidate, Preparation, candidates
 from tfaudit.search.search_data import Parts
-from tfaudit.search.search_settings import SearchSettings, predictions_on
+from tfaudit.search.search_settings import SearchSettings
 from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.search.source_model import SourceModel
 from tfaudit.search.trials import Trial, Trials
@@ -86,7 +86,7 @@ class Files:
         store = CandidateStore(folder, {}, self.plan, test)
         self._maker = CandidateMaker(source, store, parts, self._settings, is_over=lambda: False)
         self.baseline_bytes = weight_bytes(path)[0]
-        before = self._settings.ranked(source.model, test)
+        before = self._settings.ranked(source.forward, test)
         store.save(BASELINE, before, self.baseline_bytes)
         self._ranked = {BASELINE: before}
         self._sizes: dict[str, int] = {}
@@ -117,14 +117,14 @@ class Files:
         """Return the predictions of the model and of a file or model on some rows of the test images."""
         part = self.test.select(rows, split="test")
         before, after = (
-            predictions_on(part, self._ranked[one].take(rows)) for one in (BASELINE, key)
+            Predictions.on(part, self._ranked[one].take(rows)) for one in (BASELINE, key)
         )
         return before, after
 
     @property
     def accuracy(self) -> float:
         """Accuracy of the model on the test images, a share."""
-        return float(predictions_on(self.test, self._ranked[BASELINE]).accuracy()[0])
+        return float(Predictions.on(self.test, self._ranked[BASELINE]).accuracy()[0])
 
 
 def tried(files: Files, rows: np.ndarray, limits: Limits, *, trained: bool) -> Trials:
