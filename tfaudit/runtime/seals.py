@@ -24,18 +24,17 @@ def seal_of_json(value: Any, **options: Any) -> str:
     return seal(json.dumps(value, **options))
 
 
-def seal_of_parts(parts: Iterable[bytes | str]) -> str:
-    """Return the seal of a sequence of bytes and texts, without joining them.
+def seal_of_parts(parts: Iterable[bytes]) -> str:
+    """Return the seal of a sequence of bytes, without joining them.
 
     Example:
-        >>> seal_of_parts(["a", "b"]) == seal_of_parts(["ab"])
+        >>> seal_of_parts([b"a", b"b"]) == seal_of_parts([b"ab"])
         False
     """
     digest = hashlib.sha256()
     for part in parts:
-        content = part.encode() if isinstance(part, str) else part
-        digest.update(len(content).to_bytes(8, "little"))
-        digest.update(content)
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
     return digest.hexdigest()
 
 

@@ -297,4 +297,6 @@ class EndOfBudget(keras.callbacks.Callback):
 
 def weights_seal(model: keras.Model) -> str:
     """Return a checksum of a model's architecture and weights; its file also holds times, which change the bytes."""
-    return seal_of_parts([model.to_json(), *(values.tobytes() for values in model.get_weights())])
+    return seal_of_parts(
+        [model.to_json().encode(), *(values.tobytes() for values in model.get_weights())]
+    )
