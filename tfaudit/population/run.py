@@ -32,7 +32,7 @@ from tfaudit.population.stored_examples import (
     store_examples,
 )
 from tfaudit.runtime.captured_output import start_tensorflow
-from tfaudit.runtime.user_functions import is_importing, is_reference
+from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study
@@ -154,7 +154,7 @@ def _checked(study: Study) -> tuple[Study, Dataset, Dataset]:
     study = study.with_fingerprints()
     train, test = load_splits(study)
     tell_unused_weights(test, "dataset")
-    if is_reference(study.dataset) and (notes := notes_on_shared(train.held, test.held)):
+    if study.dataset in study.sources and (notes := notes_on_shared(train.held, test.held)):
         test = dataclasses.replace(test, notes=(*test.notes, *notes))
         warnings.warn(Notice(f"dataset: {notes[0]}"), stacklevel=4)
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))

@@ -13,7 +13,6 @@ from tfaudit.datasets.loading import data_source
 from tfaudit.datasets.preview import previews
 from tfaudit.datasets.representative import representative_positions
 from tfaudit.errors import InputError
-from tfaudit.runtime.user_functions import is_reference
 from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.image_properties import pixel_entropy
@@ -26,8 +25,10 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
-    train, test = data_source(study.dataset).splits(study.scaling)
-    return _limited(train, study), _limited(test, study)
+    train, test = (
+        _limited(data, study) for data in data_source(study.dataset).splits(study.scaling)
+    )
+    return train, test
 
 
 def load_test(study: Study) -> Dataset:
@@ -40,7 +41,7 @@ def _limited(data: Dataset, study: Study) -> Dataset:
     """Return a split cut to the study's limit: examples from all parts of a user's data, which may be sorted."""
     if study.limit is None or study.limit >= data.num_examples:
         return data
-    if not is_reference(study.dataset):  # prepared data are shuffled
+    if study.dataset not in study.sources:  # prepared data are shuffled
         return data.take(study.limit)
     positions = representative_positions(data.num_examples, study.limit)
     return data.select(np.sort(positions), split=data.split)
