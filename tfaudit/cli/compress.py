@@ -21,8 +21,6 @@ from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
 
 if TYPE_CHECKING:
-    from tfaudit.cli.model_predictions import ModelFile
-    from tfaudit.datasets.dataset import Dataset
     from tfaudit.search.smallest_file import SmallestFile
 
 TRAINING = "Training data"
@@ -106,7 +104,7 @@ def compress(
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     require_keras_file(model)
     directory = directory or Path("compressed") / model.stem
-    from tfaudit.cli.model_predictions import ModelFile
+    from tfaudit.cli.model_predictions import ModelFile, read_examples
     from tfaudit.cli.steps import Steps
     from tfaudit.compress.model_comparison import outputs_of
     from tfaudit.runtime.captured_output import start_tensorflow
@@ -172,17 +170,6 @@ def seconds_of(text: str) -> float:
     ):
         raise InputError("--budget", repr(text), "a time above 0 such as 90s, 30m or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
-
-
-def read_examples(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
-    """Read labelled examples into memory as the model takes them, and print what a reader needs to know of them."""
-    from tfaudit.cli.model_predictions import preprocessing, read_images
-    from tfaudit.search.search_data import of_labelled_images
-
-    images = read_images([model], data, options)
-    for note in images.notes:
-        out.tell(note)
-    return of_labelled_images(images, preprocessing(options.preprocess), data, options.split)
 
 
 def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:

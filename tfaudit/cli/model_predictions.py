@@ -19,15 +19,19 @@ from tfaudit.cli.steps import Steps
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.model_files import errors_naming, require_model_file
 from tfaudit.compress.model_inputs import by_names_of, length_of
+from tfaudit.datasets.dataset import Dataset, shape_of_images
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
+from tfaudit.datasets.structure import joined
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.names import clean_names
+from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:
     from tfaudit.datasets.labelled_images import LabelledImages
 
+READ_TOGETHER = 256  # images per batch of those that are read into memory
 THUMBNAIL = 224  # pixels of the longer side of a thumbnail
 RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
 Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for a model
@@ -191,6 +195,27 @@ def read_images(models: Sequence[ModelFile], data: str, options: ImageOptions) -
     if options.examples is not None:
         images = _only(images, options.examples, preprocessing(options.preprocess))
     return images
+
+
+def read_examples(model: ModelFile, data: str, options: ImageOptions) -> Dataset:
+    """Read labelled examples into memory as a model takes them, and print what a reader needs to know of them."""
+    images = read_images([model], data, options)
+    for note in images.notes:
+        out.tell(note)
+    prepare = preprocessing(options.preprocess)
+    x = joined([prepare(batch) for batch in images.batches(READ_TOGETHER)])
+    return Dataset(
+        data,
+        options.split,
+        tuple(images.class_names or ()),
+        shape_of_images(x),
+        len(images.labels),
+        inputs=x,
+        known_labels=images.labels,
+        known_ids=images.example_ids.astype(str),
+        known_groups={} if images.clusters is None else {CLUSTER: images.clusters},
+        weights=images.weights,
+    )
 
 
 def _scaling(

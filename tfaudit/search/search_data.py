@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
-from tfaudit.datasets.dataset import Dataset, shape_of_images
-from tfaudit.datasets.labelled_images import LabelledImages
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part, representative_positions
-from tfaudit.datasets.structure import joined, leaves
+from tfaudit.datasets.structure import leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
-from tfaudit.stats.group_codes import CLUSTER
-
-READ_TOGETHER = 256  # images per batch
 
 SAMPLED = 500
 """Approximate number of examples whose range is checked."""
@@ -146,22 +141,3 @@ def _some_without_outliers(values: np.ndarray) -> np.ndarray:
     """Return evenly spaced examples, with their most extreme values clipped."""
     some = values[:: max(1, len(values) // SAMPLED)]
     return np.clip(some, *np.nanpercentile(some, (1, 99))) if some.dtype.kind in "fiu" else some
-
-
-def of_labelled_images(
-    images: LabelledImages, prepare: Callable[[Any], Any], name: str, split: str
-) -> Dataset:
-    """Return labelled images, with the preprocessing of a model applied to every batch, as a data set in memory."""
-    x = joined([prepare(batch) for batch in images.batches(READ_TOGETHER)])
-    return Dataset(
-        name,
-        split,
-        tuple(images.class_names or ()),
-        shape_of_images(x),
-        len(images.labels),
-        inputs=x,
-        known_labels=images.labels,
-        known_ids=images.example_ids.astype(str),
-        known_groups={} if images.clusters is None else {CLUSTER: images.clusters},
-        weights=images.weights,
-    )

@@ -62,8 +62,7 @@ def export(
             keys = [study_audit.data.study.key_of(name) for name in variant or ()]
             files = FORMATS[form].content(study_audit, keys)
     else:
-        from tfaudit.cli.compress import read_examples
-        from tfaudit.cli.model_predictions import ModelFile
+        from tfaudit.cli.model_predictions import ModelFile, read_examples
         from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
         from tfaudit.compress.model_comparison import outputs_of
         from tfaudit.datasets.representative import representative_part
