@@ -15,10 +15,11 @@ from rich.table import Table
 from tfaudit.cli.console import ResumableCommand, app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
-from tfaudit.cli.options import Alpha, Group, ImageOptions, option
+from tfaudit.cli.options import ALPHA, Group, ImageOptions, option
 from tfaudit.cli.outputs import output_folder
 from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
+from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
 
 if TYPE_CHECKING:
     from tfaudit.search.smallest_file import SmallestFile
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 TRAINING = "Training data"
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+SETTINGS = Group.of_options(
+    SearchSettings,
+    full_integer=option(
+        "Make only int8 files with int8 inputs and outputs, as microcontrollers and NPUs need."
+    ),
+    held_out=option("Share of the data that is held out from the choice, to judge chosen files."),
+    seed=option("Seed for the data split, the calibration images and fine-tuning."),
+    alpha=ALPHA,
+)
+"""Settings of the search that are options as they are."""
 
 
 @app.command(cls=ResumableCommand)
@@ -70,24 +83,11 @@ def compress(
         str,
         option("Augmentation of the images in fine-tuning: none, crop_flip ...", panel=TRAINING),
     ] = "none",
-    full_integer: Annotated[
-        bool,
-        option(
-            "Make only int8 files with int8 inputs and outputs, as microcontrollers and NPUs need."
-        ),
-    ] = False,
-    held_out: Annotated[
-        float,
-        option("Share of the data that is held out from the choice, to judge chosen files."),
-    ] = 0.5,
-    seed: Annotated[
-        int, option("Seed for the data split, the calibration images and fine-tuning.")
-    ] = 0,
+    settings: Annotated[SearchSettings, SETTINGS],
     images: Annotated[
         ImageOptions,
         Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature", "kernels"),
     ],
-    alpha: Alpha = 0.05,
 ) -> None:
     """Find the smallest file that passes: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
@@ -100,7 +100,7 @@ def compress(
     limits = read_limits(gate, limit_flags)
     seconds = None if budget is None else seconds_of(budget)
     require_least(1, epochs=epochs)
-    require_least(0, seed=seed)
+    require_least(0, seed=settings.seed)
     require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
     require_keras_file(model)
     directory = directory or Path("compressed") / model.stem
@@ -110,13 +110,22 @@ def compress(
     from tfaudit.runtime.captured_output import start_tensorflow
 
     [output] = outputs_of(images.output, [str(model)])
+    settings = dataclasses.replace(
+        settings,
+        limits=limits,
+        training=dataclasses.replace(
+            FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
+        ),
+        batch_size=images.batch_size,
+        output=output,
+        scores_are=images.scores_are,
+    )
     with Steps() as steps:
         steps.plan(2 + (train is not None))
         steps.begin(f"Reading {model}")
         start_tensorflow()
         from tfaudit.search.progress import PrintedProgress
         from tfaudit.search.search import find_smallest_file
-        from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
         from tfaudit.search.source_model import SourceModel
 
         with errors_naming(model):
@@ -135,19 +144,7 @@ def compress(
         source,
         examples,
         trained_on,
-        SearchSettings(
-            limits=limits,
-            training=dataclasses.replace(
-                FINE_TUNING, epochs=epochs, learning_rate=learning_rate, augmentation=augmentation
-            ),
-            held_out=held_out,
-            seed=seed,
-            alpha=alpha,
-            batch_size=images.batch_size,
-            output=output,
-            scores_are=images.scores_are,
-            full_integer=full_integer,
-        ),
+        settings,
         directory,
         budget=seconds,
         progress=PrintedProgress(out),

@@ -136,7 +136,8 @@ def changed(options: PredictionOptions | ImageOptions | OutcomeOptions) -> dict[
 
 
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
-Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
+ALPHA = option("Significance level; confidence intervals have level 1 - alpha.")
+Alpha = Annotated[float, ALPHA]
 StudyAlpha = Annotated[
     float | None,
     option(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, MORE_THAN_PREDICTIONS, Limits
-from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.model_comparison import RANKS
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import require, require_level
-from tfaudit.predictions import Predictions
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.training import Training
+
+if TYPE_CHECKING:
+    from tfaudit.datasets.dataset import Dataset
+    from tfaudit.predictions import Predictions
+    from tfaudit.stats.ranking import RankedClasses
 
 FINE_TUNING = Training(
     epochs=3, batch_size=128, optimizer="adam", learning_rate=5e-4, decay="cosine"
@@ -61,25 +61,29 @@ class SearchSettings:
             expected = "None: a search tests no corrupted images and no slices; `tfaudit gate` judges a study by it"
             require(drop is None, name, drop, expected)
 
-    def ranked(self, model: Any, inputs: Any, *, k: int = RANKS) -> RankedClasses:
-        """Predict with a model, as `tfaudit.predict` does.
+    def ranked(self, model: Any, inputs: Any, **options: Any) -> RankedClasses:
+        """Predict with a model, as `tfaudit.predict` does, with further options of it.
 
         The range of inputs is not checked: int8 is calibrated with examples of the same data, or with training data
         whose range was compared already.
         """
+        from tfaudit.compress.litert.inference import predict
+
         return predict(
             model,
             inputs,
-            k=k,
             output=self.output,
             scores_are=self.scores_are,
             batch_size=self.batch_size,
             threads=os.cpu_count() or 1,
             check_range=False,
+            **options,
         )
 
     def predictions(self, model: Any, part: Dataset) -> Predictions:
         """Return the predictions of a model on labelled examples."""
+        from tfaudit.predictions import Predictions
+
         return Predictions.on(part, self.ranked(model, part))
 
     def to_json(self) -> dict[str, Any]:
