@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -250,10 +250,7 @@ class _Search:
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
         """Return the predictions of the model and of a candidate on the examples that judge it."""
         part = self.judging_part(key)
-        return (
-            self._predicted(part, BASELINE, self._source.forward),
-            self._predicted(part, key, self._trials.by_key[key].content),
-        )
+        return self._predicted(part, BASELINE), self._predicted(part, key)
 
     def sequence_of(self, key: str) -> Sequence[str]:
         """Return the keys of the sequence that a candidate was judged in."""
@@ -265,21 +262,20 @@ class _Search:
         Of the candidates, those that were not judged are shown beside the others: no verdict depends on them.
         """
         part = self.judging_part(chosen)
-        before, _ = self.judged_pair(chosen)
-        judged = {*self._store.judged()}
-        return before, {
-            key: self._predicted(part, key, self._trials.by_key[key].content, judged=key in judged)
-            for key in self._trials.verdicts
+        judged = self._store.judged()
+        return self._predicted(part, BASELINE), {
+            key: self._predicted(part, key, judged=key in judged) for key in self._trials.verdicts
         }
 
-    def _predicted(
-        self, part: Dataset, key: str, model: Any, *, judged: bool = True
-    ) -> Predictions:
+    def _predicted(self, part: Dataset, key: str, *, judged: bool = True) -> Predictions:
         """Return predictions on examples that judge; those of the selection part are stored already."""
         selection, held_out = self._parts.selection, self._parts.held_out
-        ranked = self._store.held_out(
-            key, lambda: self._settings.ranked(model, held_out), judged=judged
-        )
+
+        def predict() -> RankedClasses:
+            model = self._source.forward if key == BASELINE else self._trials.by_key[key].content
+            return self._settings.ranked(model, held_out)
+
+        ranked = self._store.held_out(key, predict, judged=judged)
         if part is held_out:
             return Predictions.on(part, ranked)
         selected = cast(Predictions, self._store.predictions(key)).member(0)
@@ -414,19 +410,7 @@ class _Search:
             stopped=f"{ENDED}{self._interrupted}; {unfinished} candidates are left."
             if unfinished
             else "",
-            notes=(
-                *self._level(verdict),
-                *self._looks(self._plain, outcomes, "{last} does not pass; {left} not judged."),
-                *self._looks(
-                    self._others,
-                    outcomes,
-                    "{last} passes on the selection part but not on the held-out part; {left} not judged there.",
-                ),
-                *self._outside(outcomes, earlier),
-                *self._in_float(candidate),
-                *self._clipped(chosen, content),
-                *verdict.notes,
-            ),
+            notes=(*self._notes(candidate, verdict, outcomes, earlier), *verdict.notes),
             directory=None,
         )
 
@@ -438,51 +422,56 @@ class _Search:
         sizes = self._baseline_bytes, len(content)
         return judge(measured, self._settings.limits, sizes, self._latency_ms(content))
 
-    def _level(self, verdict: Verdict) -> list[str]:
-        """Say why a verdict is at half of alpha, if it is."""
+    def _notes(
+        self,
+        candidate: Candidate,
+        verdict: Verdict,
+        outcomes: Mapping[str, str],
+        earlier: Collection[str],
+    ) -> Iterator[str]:
+        """Yield sentences on the level, on files that were left or judged before, on layers and on clipped values."""
         alpha = self._settings.alpha
-        if verdict.alpha == alpha:
-            return []
-        return [
-            f"Judged at alpha {verdict.alpha:g}, half of {alpha:g}: plain files and files that the search chose "
-            "have half each."
-        ]
-
-    def _looks(self, sequence: Sequence[str], outcomes: Mapping[str, str], said: str) -> list[str]:
-        """Say where a sequence ended, if files were left in it."""
+        if verdict.alpha != alpha:
+            yield (
+                f"Judged at alpha {verdict.alpha:g}, half of {alpha:g}: plain files and files that the search chose "
+                "have half each."
+            )
         titles = {one.key: one.title for one in self._plan}
-        judged = [key for key in sequence if key in outcomes]
-        number = len(sequence) - len(judged)
-        if not number:
-            return []
-        left = f"{plural(number, 'smaller file')} {'is' if number == 1 else 'are'} therefore"
-        return [said.format(last=titles[judged[-1]], left=left)]
-
-    def _outside(self, outcomes: Mapping[str, str], earlier: Sequence[str]) -> list[str]:
-        """Say which candidates an earlier search judged that this one does not."""
-        outside = [one.title for one in self._plan if one.key in {*earlier} - {*outcomes}]
-        return [f"An earlier search in this directory judged {listed(outside)}."] if outside else []
-
-    def _in_float(self, candidate: Candidate) -> list[str]:
-        """Say which layers of a candidate are in float or wider types, if they were chosen by their cost."""
+        in_turn = {
+            "does not pass; {} not judged.": self._plain,
+            "passes on the selection part but not on the held-out part; {} not judged there.": self._others,
+        }
+        for text, sequence in in_turn.items():
+            judged = [key for key in sequence if key in outcomes]
+            if number := len(sequence) - len(judged):
+                left = (
+                    f"{plural(number, 'smaller file')} {'is' if number == 1 else 'are'} therefore"
+                )
+                yield f"{titles[judged[-1]]} {text.format(left)}"
+        if outside := [titles[key] for key in titles if key in {*earlier} - {*outcomes}]:
+            yield f"An earlier search in this directory judged {listed(outside)}."
+        # layers that were chosen by their cost
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         types = self._maker.layer_types(candidate)
-        groups = {"float": names} | {
-            dtype: tuple(name for name in types if types[name] == dtype) for dtype in LAYER_TYPES
-        }
-        return [f"In {dtype}: {', '.join(names)}." for dtype, names in groups.items() if names]
+        for dtype in ("float", *LAYER_TYPES):
+            if (
+                own := names
+                if dtype == "float"
+                else [name for name in types if types[name] == dtype]
+            ):
+                yield f"In {dtype}: {', '.join(own)}."
+        yield from self._clipped(candidate.key)
 
-    def _clipped(self, key: str, content: bytes) -> list[str]:
-        """Say how many values a file clips of the examples that judge it, if any."""
-        network = Flatbuffer(content, output=self._settings.output)
+    def _clipped(self, key: str) -> Iterator[str]:
+        """Yield a sentence on how many values a file clips of the examples that judge it, if any."""
+        network = Flatbuffer(self._trials.by_key[key].content, output=self._settings.output)
         batches = self.judging_part(key).batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
-        if not beyond:
-            return []
-        return [
-            f"{beyond:,} of {values:,} input values of the examples that judged the file lie outside the range "
-            "that it was calibrated with, and are clipped."
-        ]
+        if beyond:
+            yield (
+                f"{beyond:,} of {values:,} input values of the examples that judged the file lie outside the range "
+                "that it was calibrated with, and are clipped."
+            )
 
     def _table(self, chosen: str, outcomes: Mapping[str, str]) -> pd.DataFrame:
         """Return one row per candidate, the smallest first; candidates without a file stand at their estimated size."""
