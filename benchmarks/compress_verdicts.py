@@ -29,15 +29,15 @@ from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, ConversionError
 from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
+from tfaudit.extensions.search.candidate_models import CandidateMaker
+from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
+from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
+from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.extensions.search.source_model import SourceModel
+from tfaudit.extensions.search.trials import Trial, Trials
 from tfaudit.models.registry import build_model
-from tfaudit.search.candidate_models import CandidateMaker
-from tfaudit.search.candidate_store import BASELINE, CandidateStore
-from tfaudit.search.candidates import Candidate, Preparation, candidates
-from tfaudit.search.search_data import Parts
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.search.source_model import SourceModel
-from tfaudit.search.trials import Trial, Trials
 from tfaudit.study.quantization import KINDS
 
 DEFAULT, LOOSE = ((1, 5), (2, 12))

@@ -21,10 +21,10 @@ import pandas as pd
 
 from tfaudit import Limits, compress_to_limits, load_dataset
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.search import candidate_models
-from tfaudit.search.candidate_store import FOLDER
-from tfaudit.search.search_data import Parts
-from tfaudit.search.smallest_file import NOT_TRIED, SmallestFile
+from tfaudit.extensions.search import candidate_models
+from tfaudit.extensions.search.candidate_store import FOLDER
+from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.smallest_file import NOT_TRIED, SmallestFile
 from tfaudit.store.store import open_store
 
 __all__ = ["main"]

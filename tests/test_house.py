@@ -19,7 +19,7 @@ FLOORS = (
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"outlets"},
-    {"search", "extension"},
+    {"extension"},
     {"cli", "app", "testing", "command"},
     {"pytest_plugin"},
     {"__main__"},

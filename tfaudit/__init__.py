@@ -33,7 +33,6 @@ lazy_names(
         "cost": "compress.cost",
         "compare_models": "compress.model_comparison",
         "gate_models": "compress.model_comparison",
-        "compress_to_limits": "search.search",
         # audits of predictions
         "Predictions": "predictions",
         "read_predictions": "readers.prediction_files",

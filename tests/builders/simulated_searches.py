@@ -8,8 +8,8 @@ from tests.builders.simulated_grids import grid
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
+from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.predictions import Predictions
-from tfaudit.search.trials import Trial, Trials, judged_in_turn
 
 SMALLER = 0.75
 """Size of each file of a simulated search as a share of the one before."""

@@ -46,7 +46,7 @@ def search_that_ends(*_, **__):
 @pytest.fixture
 def accepted(tfaudit, monkeypatch):
     """Runs a command with cheap settings, and returns its name; a search ends before it begins."""
-    monkeypatch.setattr("tfaudit.search.search.find_smallest_file", search_that_ends)
+    monkeypatch.setattr("tfaudit.extensions.search.search.find_smallest_file", search_that_ends)
 
     def run(command):
         name, *arguments = shlex.split(command)[1:]

@@ -60,8 +60,8 @@ def search(directory: Path) -> None:
     from tests.builders.compressible import CLASSES, blobs, classifier
     from tfaudit import Limits
     from tfaudit.datasets.examples import Examples
-    from tfaudit.search import search_report
-    from tfaudit.search.search import compress_to_limits
+    from tfaudit.extensions.search import search_report
+    from tfaudit.extensions.search.search import compress_to_limits
     from tfaudit.study.quantization import KINDS
 
     x, y = blobs(800, 2)

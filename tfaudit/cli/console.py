@@ -80,6 +80,9 @@ BAD_INPUT_OF_GATE = 4
 GATES = ("gate", "compress")
 """Commands whose exit code is a verdict."""
 
+RESUMABLE = ("run", "compress")
+"""Commands that continue what they began."""
+
 
 def bad_input_code(words: Sequence[str]) -> int:
     """Return the exit code of bad input for the command that these words of the command line name.
@@ -102,8 +105,6 @@ class UnexpectedError(RuntimeError):
 class Command(FlagCommand):
     """A subcommand whose standard output and exit code are its own, whatever user code prints or ends with."""
 
-    interrupted = "interrupted"
-
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the arguments; Typer ends with the code of its error if they are wrong."""
         try:
@@ -124,16 +125,11 @@ class Command(FlagCommand):
         except (typer.Exit, InputError, ModuleNotFoundError):
             raise
         except KeyboardInterrupt:
-            err.print(f"tfaudit: {self.interrupted}")
+            again = "; run the same command again to resume" if self.name in RESUMABLE else ""
+            err.print(f"tfaudit: interrupted{again}")
             raise typer.Exit(130) from None
         except BaseException as problem:
             raise UnexpectedError(type(problem).__name__) from problem
-
-
-class ResumableCommand(Command):
-    """A subcommand that continues what it began."""
-
-    interrupted = "interrupted; run the same command again to resume"
 
 
 class CommandGroup(TyperGroup):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfaudit.cli.completion import one_of, recipes
-from tfaudit.cli.console import ResumableCommand, app, err, listing, out
+from tfaudit.cli.console import app, err, listing, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import Group, option, refuse
@@ -96,7 +96,7 @@ ENGINE = Group.of_options(
 """The options of the engine; memory is given in GB."""
 
 
-@app.command(cls=ResumableCommand)
+@app.command()
 @renamed(name="dataset")
 def run(
     *,

@@ -21,6 +21,7 @@ GROUP = "tfaudit.extensions"
 OURS = (
     "exports",
     "ray",
+    "search",
 )
 """Extensions of this package, by the name of their folder."""
 

@@ -8,7 +8,7 @@ DIR/examples/SPLIT.parquet                                    example, label, im
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine
 DIR/features.parquet                                          features of the test examples: `tfaudit slices`
-DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.search`
+DIR/candidates.parquet                                        what `tfaudit compress` chose from
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
 ```

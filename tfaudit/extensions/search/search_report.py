@@ -11,14 +11,14 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import CONTENTS, contents
+from tfaudit.extensions.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.smallest_file import SmallestFile
+from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.smallest_file import SmallestFile
-from tfaudit.search.source_model import SourceModel
 from tfaudit.store.external import import_predictions, remove_imported
 from tfaudit.store.files import write_whole
 from tfaudit.store.judging import Judging

@@ -22,10 +22,10 @@ from typing import Any
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
+from tfaudit.extensions.search.candidates import Candidate
 from tfaudit.population.stored_examples import store_examples
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.regular_files import read_regular
-from tfaudit.search.candidates import Candidate
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.external import require_no_other_folders
 from tfaudit.store.members import read_sealed_json, sealed_json

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from tests.builders.refusals import refused_lines
-from tfaudit.cli.compress import seconds_of
 from tfaudit.compress.litert.operators import float_operators
 from tfaudit.errors import InputError
-from tfaudit.search import search_report
+from tfaudit.extensions.search import search_report
+from tfaudit.extensions.search.command import seconds_of
 from tfaudit.study.quantization import KINDS
 
 INT8 = KINDS["int8"]

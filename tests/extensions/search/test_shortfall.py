@@ -8,8 +8,8 @@ from scipy.stats import norm
 from tfaudit.audits.gate.gate import gate, judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
+from tfaudit.extensions.search.shortfall import shortfall
 from tfaudit.predictions import Predictions
-from tfaudit.search.shortfall import shortfall
 
 LABELS = np.repeat([0, 1], 200)
 BEFORE = Predictions.from_top1(LABELS, LABELS)

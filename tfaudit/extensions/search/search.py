@@ -28,34 +28,34 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.errors import InputError, listed, number, one_line, plural, require
-from tfaudit.predictions import Predictions
-from tfaudit.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
-from tfaudit.search.candidate_store import (
+from tfaudit.extensions.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
+from tfaudit.extensions.search.candidate_store import (
     BASELINE,
     FOLDER,
     CandidateStore,
     require_same_search,
 )
-from tfaudit.search.candidates import Candidate, Preparation, candidates
-from tfaudit.search.progress import (
+from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
+from tfaudit.extensions.search.progress import (
     CONVERTING,
     MEASURING,
     TRAINING,
     SearchProgress,
     Task,
 )
-from tfaudit.search.search_data import (
+from tfaudit.extensions.search.search_data import (
     Parts,
     in_memory,
     require_same_range,
     require_two_of_every_class,
 )
-from tfaudit.search.search_report import remove_earlier_results, write_search
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.shortfall import shortfall
-from tfaudit.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
-from tfaudit.search.source_model import SourceModel
-from tfaudit.search.trials import Trial, Trials, judged_in_turn
+from tfaudit.extensions.search.search_report import remove_earlier_results, write_search
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.shortfall import shortfall
+from tfaudit.extensions.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
+from tfaudit.extensions.search.source_model import SourceModel
+from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
+from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.study.quantization import LAYER_TYPES
@@ -112,7 +112,7 @@ def compress_to_limits(
             training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
         progress: "auto" shows progress; None does not.
         **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size` and `full_integer`, as
-            in `tfaudit.search.search_settings.SearchSettings`.
+            in `tfaudit.extensions.search.search_settings.SearchSettings`.
 
     Raises:
         InputError: a model, data or a setting that cannot be used, a model that knows no more than chance, or a

@@ -8,8 +8,7 @@ import pytest
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
-from tfaudit.models.registry import build_model
-from tfaudit.search.candidates import (
+from tfaudit.extensions.search.candidates import (
     LEVELS,
     MIXED,
     PERCENTILES,
@@ -19,6 +18,7 @@ from tfaudit.search.candidates import (
     channel_pruning,
     removable_layers,
 )
+from tfaudit.models.registry import build_model
 from tfaudit.study.quantization import KINDS, QuantizationKind
 
 

@@ -31,15 +31,21 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
+from tfaudit.extensions.search.candidate_store import CandidateStore
+from tfaudit.extensions.search.candidates import (
+    INT4,
+    INT8,
+    SPARED_PERCENTILE,
+    Candidate,
+    Preparation,
+)
+from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.seals import seal_of_parts
-from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.candidates import INT4, INT8, SPARED_PERCENTILE, Candidate, Preparation
-from tfaudit.search.search_data import Parts
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import FLOAT, LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training

@@ -9,8 +9,8 @@ from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import OF_FILE
 from tfaudit.audits.gate.measurements import Measurements
-from tfaudit.search.candidates import Candidate, Preparation, with_remedies
-from tfaudit.search.smallest_file import NO_FILE
+from tfaudit.extensions.search.candidates import Candidate, Preparation, with_remedies
+from tfaudit.extensions.search.smallest_file import NO_FILE
 from tfaudit.study.variants import Pruned
 
 REACH = 2.0

@@ -18,14 +18,14 @@ from tfaudit.compress.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.errors import InputError
-from tfaudit.search import candidate_models, candidates
-from tfaudit.search.candidate_models import SENSITIVITY_EXAMPLES
-from tfaudit.search.candidate_store import flatbuffer_path
-from tfaudit.search.candidates import Candidate, channel_pruning
-from tfaudit.search.search import _Search
-from tfaudit.search.search_data import Parts, in_memory, require_same_range
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.smallest_file import NOT_TRIED
+from tfaudit.extensions.search import candidate_models, candidates
+from tfaudit.extensions.search.candidate_models import SENSITIVITY_EXAMPLES
+from tfaudit.extensions.search.candidate_store import flatbuffer_path
+from tfaudit.extensions.search.candidates import Candidate, channel_pruning
+from tfaudit.extensions.search.search import _Search
+from tfaudit.extensions.search.search_data import Parts, in_memory, require_same_range
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
 
 TWO_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8")}

@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
+from tfaudit.extensions.search.candidates import Candidate
+from tfaudit.extensions.search.smallest_file import NOT_TRIED
+from tfaudit.extensions.search.trials import Trial
 from tfaudit.population.progress import Display, counting_bar, duration
-from tfaudit.search.candidates import Candidate
-from tfaudit.search.smallest_file import NOT_TRIED
-from tfaudit.search.trials import Trial
 
 Task = tuple[str, str]
 """Slowest step in making a candidate, and a name; only the first candidate with a name takes this time."""

@@ -10,7 +10,7 @@ from tfaudit.compress.litert.flatbuffer_contents import weight_types
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.sensitivity import LayeredFiles
-from tfaudit.search.candidates import Candidate
+from tfaudit.extensions.search.candidates import Candidate
 from tfaudit.study.quantization import KINDS
 
 pytest.importorskip("litert_quantizer")

@@ -7,10 +7,10 @@ import pytest
 
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
+from tfaudit.extensions.search.candidates import Candidate, Preparation, channel_pruning
+from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.predictions import Predictions
-from tfaudit.search.candidates import Candidate, Preparation, channel_pruning
-from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.variants import Pruned
 

@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from tfaudit.search import progress as module
-from tfaudit.search.candidates import Candidate, channel_pruning
-from tfaudit.search.progress import CONVERTING, TRAINING, PrintedProgress
-from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.search.trials import Trial
+from tfaudit.extensions.search import progress as module
+from tfaudit.extensions.search.candidates import Candidate, channel_pruning
+from tfaudit.extensions.search.progress import CONVERTING, TRAINING, PrintedProgress
+from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.extensions.search.trials import Trial
 
 
 def trial(outcome, size):

@@ -5,19 +5,20 @@ from unittest import mock
 import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier
+from tests.cli.conftest import refused, tfaudit_in  # noqa: F401  # fixtures of its command
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.representative import representative_part
+from tfaudit.extensions.search import candidate_models, candidates, search_report
+from tfaudit.extensions.search import search as search_module
+from tfaudit.extensions.search.candidate_models import weights_seal
+from tfaudit.extensions.search.candidate_store import CandidateStore
+from tfaudit.extensions.search.search import compress_to_limits
+from tfaudit.extensions.search.search_data import Parts, in_memory
+from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
+from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.outlets.html import write_report
-from tfaudit.search import candidate_models, candidates, search_report
-from tfaudit.search import search as search_module
-from tfaudit.search.candidate_models import weights_seal
-from tfaudit.search.candidate_store import CandidateStore
-from tfaudit.search.search import compress_to_limits
-from tfaudit.search.search_data import Parts, in_memory
-from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
-from tfaudit.search.source_model import SourceModel
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training
 

@@ -23,21 +23,21 @@ from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.cli.compress import _table
 from tfaudit.compress.litert.quantize import ConversionError, Conversions
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
+from tfaudit.extensions.search import candidate_models, candidate_store, search_report
+from tfaudit.extensions.search.candidate_store import FOLDER, HELD_OUT, RESULTS, flatbuffer_path
+from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates, channel_pruning
+from tfaudit.extensions.search.command import _table
+from tfaudit.extensions.search.search import _Search
+from tfaudit.extensions.search.search_data import Parts, in_memory
+from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions
-from tfaudit.search import candidate_models, candidate_store, search_report
-from tfaudit.search.candidate_store import FOLDER, HELD_OUT, RESULTS, flatbuffer_path
-from tfaudit.search.candidates import Candidate, Preparation, candidates, channel_pruning
-from tfaudit.search.search import _Search
-from tfaudit.search.search_data import Parts, in_memory
-from tfaudit.search.search_settings import SearchSettings
-from tfaudit.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.store import evaluations, store
 from tfaudit.store.evaluations import prediction_path
@@ -346,7 +346,9 @@ def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(se
 
 @pytest.mark.slow
 def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, monkeypatch):
-    monkeypatch.setattr("tfaudit.search.candidates.LEVELS", {"channel": (0.98,), "weight": ()})
+    monkeypatch.setattr(
+        "tfaudit.extensions.search.candidates.LEVELS", {"channel": (0.98,), "weight": ()}
+    )
     hardly = Training(epochs=1, learning_rate=1e-9)
     limits = Limits(worst_class_drop_pp=8)
     table = search(tmp_path / "out", training=hardly, limits=limits).frame().set_index("candidate")

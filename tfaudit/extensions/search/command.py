@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tfaudit.cli.console import ResumableCommand, app, out
+from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import ALPHA, Group, ImageOptions, option
 from tfaudit.cli.outputs import output_folder
 from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
-from tfaudit.search.search_settings import FINE_TUNING, SearchSettings
+from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
 
 if TYPE_CHECKING:
-    from tfaudit.search.smallest_file import SmallestFile
+    from tfaudit.extensions.search.smallest_file import SmallestFile
 
 TRAINING = "Training data"
 
@@ -41,7 +41,6 @@ SETTINGS = Group.of_options(
 """Settings of the search that are options as they are."""
 
 
-@app.command(cls=ResumableCommand)
 def compress(
     *,
     model: Annotated[Path, typer.Argument(help="The model, a .keras file.")],
@@ -124,9 +123,9 @@ def compress(
         steps.plan(2 + (train is not None))
         steps.begin(f"Reading {model}")
         start_tensorflow()
-        from tfaudit.search.progress import PrintedProgress
-        from tfaudit.search.search import find_smallest_file
-        from tfaudit.search.source_model import SourceModel
+        from tfaudit.extensions.search.progress import PrintedProgress
+        from tfaudit.extensions.search.search import find_smallest_file
+        from tfaudit.extensions.search.source_model import SourceModel
 
         with errors_naming(model):
             source = SourceModel(model, output)
@@ -189,7 +188,7 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
     else:
         from tfaudit.audits.gate.checks import CANNOT_JUDGE
         from tfaudit.audits.planning.planning import PLANNED
-        from tfaudit.search.candidate_store import flatbuffer_path
+        from tfaudit.extensions.search.candidate_store import flatbuffer_path
 
         closest = flatbuffer_path(directory, found.chosen)
         out.tell(f"No candidate passes; the closest is {closest}.")
@@ -217,9 +216,9 @@ def _plan(found: SmallestFile, directory: Path) -> str:
 
 
 def _table(found: SmallestFile) -> Table:
+    from tfaudit.extensions.search.smallest_file import NOT_TRIED
     from tfaudit.outlets.columns import column, verdict_columns
     from tfaudit.outlets.gate_tables import variants_table
-    from tfaudit.search.smallest_file import NOT_TRIED
 
     frame = found.frame()
     tried = frame[frame["outcome"] != NOT_TRIED]
