@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tfaudit.store.small_copy import save_small_copy
+from benchmarks.small_copy import save_small_copy
 from tfaudit.store.store import open_store
 
 EXAMPLES = Path(__file__).parents[1] / "tfaudit/cli/examples"

@@ -8,12 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
+from benchmarks.small_copy import save_small_copy, small_image
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.refusals import assert_refused
 from tests.builders.studies import make_study
 from tfaudit.analysis.stored_images import picture_format, pixels_of
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.store.small_copy import save_small_copy, small_image
 from tfaudit.store.store import TABLES, open_store
 
 
