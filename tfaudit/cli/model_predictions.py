@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
+from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
 from tfaudit.cli.steps import Steps
