@@ -4,8 +4,8 @@ from unittest import mock
 
 import pytest
 
+from tests.builders.command_line import refused, tfaudit_in  # noqa: F401
 from tests.builders.compressible import CLASSES, blobs, classifier
-from tests.cli.conftest import refused, tfaudit_in  # noqa: F401  # fixtures of its command
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
