@@ -9,7 +9,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, number_reader, url_choice
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, OF_TWO_CLASSES, QUANTITIES, Limits
 
 
 def chosen_limits(study_audit: StudyAudit) -> Limits:
@@ -19,7 +19,10 @@ def chosen_limits(study_audit: StudyAudit) -> Limits:
         name: url_choice(FLAGS[name], getattr(defaults, name), _reader(name))
         for name in _offered(study_audit)
     }
-    return defaults if all(value is None for value in chosen.values()) else Limits(**chosen)
+    if all(value is None for value in chosen.values()):
+        return defaults
+    least, positive = defaults.min_baseline_accuracy, defaults.positive
+    return Limits(**chosen, min_baseline_accuracy=least, positive=positive)
 
 
 def choose_limits(study_audit: StudyAudit) -> Limits:
@@ -49,12 +52,14 @@ def _defaults(study_audit: StudyAudit) -> Limits:
 
 
 def _offered(study_audit: StudyAudit) -> list[str]:
+    two_classes = len(study_audit.counts(BASELINE).class_names) == 2
     return [
         name
         for name in QUANTITIES
         if (name != "corruption_drop_pp" or study_audit.data.corrupted_keys)
         and (name != "group_drop_pp" or study_audit.data.group_columns)
         and (name != "slice_drop_pp" or study_audit.data.has_features)
+        and (name not in OF_TWO_CLASSES or two_classes)
     ]
 
 

@@ -121,7 +121,8 @@ The limits of `tfaudit gate` and `tfaudit compress` are flags, or keys of the ta
     worst_class_drop_pp = 5
     size_bytes = 500000
 
-`min_baseline_accuracy` (`--min-baseline-accuracy`) is no limit: nothing is judged if the baseline is less accurate.
+`min_baseline_accuracy` (`--min-baseline-accuracy`) is no limit: nothing is judged if the baseline is less accurate. Nor
+is `positive` (`--positive`), the name of the positive class of two, which some limits need.
 """
     head = ["| flag | key in TOML | limit on | allowed |", "|---|---|---|---|"]
     return "\n".join([text, *head, *rows, ""])

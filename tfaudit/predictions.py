@@ -259,6 +259,52 @@ class Predictions:
         assert self._probabilities is not None
         return self._probabilities[position]
 
+    def log_odds(self, position: int) -> np.ndarray:
+        """Return the logarithm of the odds of class 1 of two for one member, `(N,)`, if there are probabilities.
+
+        Example:
+            >>> Predictions.from_scores([0, 1], [[0.8, 0.2], [0.5, 0.5]]).log_odds(0).round(2)
+            array([-1.39,  0.  ])
+        """
+        both = np.log(np.maximum(self._both(position), np.finfo(np.float64).tiny))
+        return both[:, 1] - both[:, 0]
+
+    def _both(self, position: int) -> np.ndarray:
+        """Return the probabilities of both classes of two for one member, `(N, 2)`."""
+        first, *others = self.member_probabilities(position).astype(np.float64).T
+        second = others[0] if others else 1 - first
+        swapped = self.ranked[position, :, 0] == 1
+        return np.where(swapped, [second, first], [first, second]).T
+
+    def at_threshold(self, threshold: float, positive: str | None) -> Predictions:
+        """Return predictions of two classes: `positive` if its probability is the threshold or more, else the other.
+
+        Raises:
+            InputError: no probabilities, not two classes, an unknown one, or a threshold outside (0, 1).
+
+        Example:
+            >>> predictions = Predictions.from_scores([0, 1], [[0.8, 0.2], [0.65, 0.35]], class_names=["no", "yes"])
+            >>> predictions.top1.tolist(), predictions.at_threshold(0.3, "yes").top1.tolist()
+            ([[0, 0]], [[0, 1]])
+        """
+        is_share = isinstance(threshold, int | float) and 0 < threshold < 1
+        require(is_share, "threshold", threshold, "a probability in (0, 1)")
+        require(self.num_classes == 2, "class_names", self.num_classes, "two, to set a threshold")
+        if not self.has_probabilities:
+            raise InputError("scores", "none", "scores of both classes, to set a threshold")
+        require_one_of("positive", positive, self.class_names)
+        number = self.class_names.index(positive)
+        both = np.stack([self._both(i) for i in range(self.num_members)])
+        best = np.where(both[..., number] >= threshold, number, 1 - number)
+        other = copy.copy(self)
+        other.ranked = frozen(np.stack([best, 1 - best], axis=-1))
+        other._read, other._probabilities = _read_or_known(
+            np.take_along_axis(both, other.ranked, axis=-1), other.ranked.shape
+        )
+        other.ties = Ties.none()
+        other._forget()
+        return other
+
     @property
     def top1(self) -> np.ndarray:
         """Best classes, `(K, N)`; ties go to the class with the lowest number, as in `argmax`."""

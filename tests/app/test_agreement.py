@@ -22,7 +22,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.gate import EXIT_CODES
-from tfaudit.audits.gate.limits import FLAGS, OF_FILE, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import FLAGS, OF_FILE, OF_TWO_CLASSES, QUANTITIES, Limits
 from tfaudit.audits.operating_points.operating_points import GATE
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
@@ -165,6 +165,11 @@ def drawn_limits(rng, store):
         "overall_drop_pp": rng.uniform(0, 4),
         "worst_class_drop_pp": rng.uniform(1, 30),
         "precision_drop_pp": rng.uniform(1, 30),
+        "f1_drop_pp": rng.uniform(0, 20),
+        "sensitivity_drop_pp": rng.uniform(0, 20),
+        "specificity_drop_pp": rng.uniform(0, 20),
+        "auroc_drop_pp": rng.uniform(0, 10),
+        "average_precision_drop_pp": rng.uniform(0, 20),
         "share_beyond": rng.uniform(0, 0.5),
         "corruption_drop_pp": rng.uniform(0, 20),
         "group_drop_pp": rng.uniform(1, 60),
@@ -177,6 +182,8 @@ def drawn_limits(rng, store):
     }
     assert set(drawn) == set(QUANTITIES)
     unknown = {"latency_ms"} if store.study.conditions else {"latency_ms", "corruption_drop_pp"}
+    if len(store.examples("test").attrs["class_names"]) != 2:
+        unknown |= set(OF_TWO_CLASSES)
     if store.table("features") is None:
         unknown.add("slice_drop_pp")
     if not StudyAudit.read(store).data.group_columns:

@@ -470,3 +470,31 @@ def test_images_that_are_left_out_stand_in_every_file(run, refused, tmp_path):
     ):
         assert note in " ".join(shown.split())
         assert all(note in path.read_text() for path in files.values())
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (("--max-sensitivity-drop", 10, "--positive", "yes"), 0, "pass  drop of sensitivity"),
+        (("--max-sensitivity-drop", 10, "--positive", "yes", "--threshold", 0.8), 1, "FAIL"),
+        (("--max-sensitivity-drop", 10), 2, "`--positive` names it: no or yes."),
+        (("--max-sensitivity-drop", 10, "--threshold", 0.8), 4, "positive: got None, expected"),
+        (("--max-auroc-drop", 10), 0, "pass  drop of ROC area"),
+        (("--gate", "detector.toml"), 0, "compressed: pass, 1,000 images"),
+    ],
+)
+def test_detectors_at_a_threshold(run, place, flags, code, words):
+    """The compressed detector is as right as the baseline, but never sure."""
+    labels = np.repeat([0, 1], [800, 200])
+    sure = np.where(labels, 0.9, 0.1)
+    for name, scores in {"sure": sure, "unsure": 0.5 + (sure - 0.5) / 2}.items():
+        np.save(place / f"{name}.npy", np.stack([1 - scores, scores], axis=1))
+    np.save(place / "two.npy", labels)
+    (place / "two.txt").write_text("no\nyes\n")
+    (place / "detector.toml").write_text(
+        '[gate]\naverage_precision_drop_pp = 10\npositive = "yes"\n'
+    )
+    sources = ("--labels", "two.npy", "--baseline", "sure.npy", "--compressed", "unsure.npy")
+    found, text, errors = run(*sources, "--classes", "two.txt", *flags)
+    assert found == code
+    assert words in text + errors

@@ -18,6 +18,7 @@ VALUES = {
     "overall_drop_pp": (3, 99),
     "worst_class_drop_pp": (12, 100),
     "precision_drop_pp": (12, 100),
+    "f1_drop_pp": (12, 100),
     "corruption_drop_pp": (5, 99),
 }
 """Limits that cannot be judged or that pass; of the others, the largest passes."""

@@ -1,10 +1,19 @@
-"""Precision of classes against scikit-learn, and its errors against the bootstrap."""
+"""Metrics of classes against scikit-learn, and their errors against the bootstrap, the jackknife and DeLong."""
+
+import functools
 
 import numpy as np
 import pytest
-from sklearn.metrics import precision_score
+from sklearn.metrics import average_precision_score, f1_score, precision_score, roc_auc_score
 
-from tfaudit.stats.class_metrics import precision_changes
+from tests.builders.delong import delong_covariance
+from tfaudit.stats.class_metrics import (
+    average_precision,
+    macro_f1,
+    metric_change,
+    precision_changes,
+    roc_area,
+)
 from tfaudit.stats.ties import BestClasses, Ties
 
 
@@ -109,3 +118,130 @@ def test_nothing_changed_among_few_predictions_is_no_proof():
     ).change.interval()
     assert (low[1], high[1]) == pytest.approx((-0.334, 0.334), abs=0.01)
     assert high[0] < 0.01
+
+
+SCORED = {
+    "average precision": (average_precision, average_precision_score),
+    "ROC area": (roc_area, roc_auc_score),
+}
+
+
+def scored(seed, decimals=8, images=4000, positives=400, members=1):
+    """Labels, and scores of members before and after, which separate them less; rounded scores tie."""
+    rng = np.random.default_rng(seed)
+    labels = (np.arange(images) < positives).astype(int)
+    before = (2 * labels + rng.normal(size=images) + rng.normal(0, 0.3, (members, images))).round(
+        decimals
+    )
+    after = (before + rng.normal(0, 0.7, before.shape)).round(decimals)
+    return labels, before, after
+
+
+def change_of(metric, labels, *sides, clusters=None):
+    members = ([functools.partial(metric, row, labels) for row in side] for side in sides)
+    paired = len(sides[0]) > 1
+    return metric_change(*members, labels, np.ones(2), paired=paired, clusters=clusters)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+@pytest.mark.parametrize("name", SCORED)
+def test_metrics_of_scores_are_those_of_scikit_learn(name, decimals):
+    metric, reference = SCORED[name]
+    labels, *sides = scored(0, decimals, members=3)
+    found = change_of(metric, labels, *sides)
+    for side, value in zip(sides, (found.before, found.after), strict=True):
+        assert value == pytest.approx(np.mean([reference(labels, row) for row in side]))
+    order = np.random.default_rng(1).permutation(len(labels))
+    again = change_of(metric, labels[order], *(np.exp(side[:, order]) for side in sides))
+    assert again.change.value == pytest.approx(found.change.value)
+    assert again.change.error == pytest.approx(found.change.error)
+
+
+def test_macro_f1_is_that_of_scikit_learn():
+    labels, (side, _) = drawn(0, images=100)
+    labels[labels == 2] = 0  # a class without images, which is predicted
+    expected = f1_score(labels, side[0].first, average="macro", labels=[0, 1], zero_division=0)
+    value, influence = macro_f1(side[0], labels, 4)
+    assert value == pytest.approx(expected)
+    assert (influence / np.bincount(labels)[labels]).sum() == pytest.approx(0)
+    assert macro_f1(best([0, 0]), np.array([0, 1]), 2)[0] == pytest.approx(1 / 3)
+    tie = BestClasses(np.array([0, 0, 0]), Ties(np.array([2, 2]), np.array([0, 1])))
+    assert macro_f1(tie, np.array([0, 0, 1]), 2)[0] == pytest.approx((4 / 4.5 + 1 / 1.5) / 2)
+
+
+@pytest.mark.parametrize("decimals", [0, 8])
+def test_the_error_of_a_roc_area_is_that_of_delong(decimals):
+    labels, before, after = scored(2, decimals)
+    covariance = delong_covariance([before[0], after[0]], labels)
+    expected = np.sqrt([1, -1] @ covariance @ [1, -1])
+    assert change_of(roc_area, labels, before, after).change.error == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("name", [*SCORED, "F1"])
+def test_the_errors_of_other_metrics_are_those_of_the_bootstrap(name, size):
+    labels, before, after = scored(3, images=20_000, positives=4000)
+    clusters = None if size == 1 else np.arange(len(labels)) // size
+    if name == "F1":
+        reference = functools.partial(f1_score, average="macro")
+        before, after = (np.where(side > 1.5, 1, 0) for side in (before, after))
+        sides = (
+            [functools.partial(macro_f1, best(side[0]), labels, 2)] for side in (before, after)
+        )
+        found = metric_change(*sides, labels, np.full(2, 0.5), paired=False, clusters=clusters)
+    else:
+        metric, reference = SCORED[name]
+        found = change_of(metric, labels, before, after, clusters=clusters)
+    rng = np.random.default_rng(0)
+    kinds = [np.flatnonzero(labels == kind).reshape(-1, size) for kind in (0, 1)]
+    differences = []
+    for _ in range(300):
+        drawn_rows = [kind[rng.integers(0, len(kind), len(kind))].ravel() for kind in kinds]
+        rows = np.concatenate(drawn_rows)
+        values = [reference(labels[rows], side[0][rows]) for side in (after, before)]
+        differences.append(values[0] - values[1])
+    assert found.change.error == pytest.approx(np.std(differences), rel=0.15)
+
+
+def test_the_error_of_an_average_precision_is_that_of_the_jackknife():
+    """Groups of images are left out in turn, each with as many positive ones."""
+    labels, before, after = scored(4, decimals=1)
+    rng = np.random.default_rng(0)
+    groups = np.concatenate([rng.permutation(count) % 50 for count in (400, 3600)])
+    values = [
+        average_precision_score(labels[groups != left], after[0][groups != left])
+        - average_precision_score(labels[groups != left], before[0][groups != left])
+        for left in range(50)
+    ]
+    jackknife = np.sqrt(49 / 50 * np.square(values - np.mean(values)).sum())
+    found = change_of(average_precision, labels, before, after).change.error
+    assert found == pytest.approx(jackknife, rel=0.15)
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_members_that_agree_are_one_and_copies_in_clusters_too(name):
+    metric, _ = SCORED[name]
+    labels, *sides = scored(5)
+    once = change_of(metric, labels, *sides).change
+    alike = change_of(metric, labels, *(np.repeat(side, 4, axis=0) for side in sides)).change
+    assert alike.error == pytest.approx(once.error, rel=1e-2)
+    copies = (np.repeat(side, 2, axis=1) for side in sides)
+    clusters = np.repeat(np.arange(len(labels)), 2)
+    twice = change_of(metric, np.repeat(labels, 2), *copies, clusters=clusters).change
+    assert twice.error == pytest.approx(once.error, rel=2e-2)
+    differing = change_of(metric, *scored(5, members=4)).change
+    assert differing.of_members > 0
+
+
+def test_unchanged_scores_of_few_images_are_no_proof():
+    labels, before, _ = scored(6, images=208, positives=8)
+    for metric, _ in SCORED.values():
+        low, high = change_of(metric, labels, before, before).change.interval()
+        assert low < -0.2 < 0.2 < high
+
+
+def test_one_kind_alone_has_no_metric_of_scores():
+    scores = np.arange(3.0)
+    for kind in (0, 1):
+        assert np.isnan(roc_area(scores, np.full(3, kind))[0])
+    assert np.isnan(average_precision(scores, np.zeros(3, int))[0])

@@ -2,13 +2,22 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tfaudit.errors import InputError, listed, require_level
 from tfaudit.outcomes import Outcomes, require_same_outcomes
 from tfaudit.predictions import Predictions, require_same_examples
-from tfaudit.stats.class_metrics import PrecisionChanges, precision_changes
+from tfaudit.stats.class_metrics import (
+    Influences,
+    MetricChanges,
+    average_precision,
+    macro_f1,
+    metric_change,
+    precision_changes,
+    roc_area,
+)
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.copies import notes_on_copies
 from tfaudit.stats.member_rows import all_in_order
@@ -290,12 +299,59 @@ class Comparison(OutcomeComparison):
         )
         return before, after
 
-    def precision_changes(self) -> PrecisionChanges:
+    def precision_changes(self) -> MetricChanges:
         """Return the change of precision of each class, with errors over images and members."""
         return precision_changes(
             *self.best,
             self.baseline.labels,
             self.baseline.num_classes,
+            paired=bool(self.pairs),
+            clusters=self.clusters,
+        )
+
+    def f1_change(self) -> MetricChanges:
+        """Return the change of the mean F1 of the classes that have images."""
+        labels, count = self.baseline.labels, self.baseline.num_classes
+        shown = self.class_examples > 0
+        before, after = (
+            [functools.partial(macro_f1, best, labels, count) for best in side]
+            for side in self.best
+        )
+        return self._metric_change(before, after, shown / shown.sum())
+
+    def roc_area_change(self) -> MetricChanges | None:
+        """Return the change of the area under the ROC curve of two classes; None without scores or for more."""
+        return self._score_change(roc_area, 1)
+
+    def average_precision_change(self, positive: int) -> MetricChanges | None:
+        """Return the change of the average precision of one of two classes; None without scores or for more."""
+        return self._score_change(average_precision, positive)
+
+    def _score_change(
+        self, metric: Callable[[np.ndarray, np.ndarray], tuple[float, np.ndarray]], positive: int
+    ) -> MetricChanges | None:
+        populations = self.baseline, self.compressed
+        if not all(side.has_probabilities and side.num_classes == 2 for side in populations):
+            return None
+        labels = (self.baseline.labels == positive).astype(int)
+
+        def member(side: Predictions, position: int) -> tuple[float, np.ndarray]:
+            return metric((2 * positive - 1) * side.log_odds(position), labels)
+
+        before, after = (
+            [functools.partial(member, side, i) for i in np.arange(side.num_members)[rows]]
+            for side, rows in zip(populations, self.rows, strict=True)
+        )
+        return self._metric_change(before, after, np.ones(2))
+
+    def _metric_change(
+        self, before: Sequence[Influences], after: Sequence[Influences], weights: np.ndarray
+    ) -> MetricChanges:
+        return metric_change(
+            before,
+            after,
+            self.baseline.labels,
+            weights,
             paired=bool(self.pairs),
             clusters=self.clusters,
         )

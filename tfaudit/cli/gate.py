@@ -99,6 +99,13 @@ def gate(
         int,
         option("Judge groups of fewer examples together, as one group.", panel=LIMITS),
     ] = 0,
+    threshold: Annotated[
+        float | None,
+        option(
+            "Probability from which on the class of --positive is predicted; by default the likelier class is.",
+            panel=LIMITS,
+        ),
+    ] = None,
     allow_missing: Annotated[
         int,
         option(
@@ -220,7 +227,7 @@ def gate(
         for name, pair in candidates.items():
             shown = pair.name or name
             steps.begin(f"Judging {shown}")
-            verdicts[shown] = pair.judged(
+            verdicts[shown] = pair.at_threshold(threshold, limits.positive).judged(
                 limits,
                 allow_missing=allow_missing,
                 alpha=alpha,

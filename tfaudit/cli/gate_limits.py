@@ -42,27 +42,40 @@ GateFile = Annotated[
 _PANEL = "Limits"
 
 LimitFlags = Annotated[
-    dict[str, float | None],
-    Group.of_names(
-        float,
-        {
-            **{
-                flag: option(f"{QUANTITIES[name].description} In TOML: {name}.", panel=_PANEL)
-                for name, flag in FLAGS.items()
-            },
-            "min_baseline_accuracy": option(
-                "Minimum accuracy of the baseline, in [0, 1]; below it nothing is judged.",
-                panel=_PANEL,
-            ),
-            **{f"max_{name}": typer.Option(hidden=True) for name in REMOVED},
-        },
+    dict[str, Any],
+    Group(
+        dict,
+        (
+            *Group.of_names(
+                float,
+                {
+                    **{
+                        flag: option(
+                            f"{QUANTITIES[name].description} In TOML: {name}.", panel=_PANEL
+                        )
+                        for name, flag in FLAGS.items()
+                    },
+                    "min_baseline_accuracy": option(
+                        "Minimum accuracy of the baseline, in [0, 1]; below it nothing is judged.",
+                        panel=_PANEL,
+                    ),
+                    **{f"max_{name}": typer.Option(hidden=True) for name in REMOVED},
+                },
+            ).parameters,
+            *Group.of_names(
+                str,
+                {
+                    "positive": option(
+                        "Positive class of two, for limits that need one.", panel=_PANEL
+                    )
+                },
+            ).parameters,
+        ),
     ),
 ]
 
 
-def read_limits(
-    config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})
-) -> Limits:
+def read_limits(config: Path | None, flags: Mapping[str, Any] = MappingProxyType({})) -> Limits:
     """Return the limits of the `[gate]` table of a TOML file; flags override them; without any, defaults hold."""
     for name in REMOVED:
         value = flags.get(f"max_{name}")

@@ -1,5 +1,7 @@
 """Sources of `tfaudit gate`: the directory of a study, files of predictions, or files of models."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -64,6 +66,30 @@ class GatedModel:
     slices: Slices | None = None
     examples_are: str = "images"
     name: str = ""
+
+    def at_threshold(self, threshold: float | None, positive: str | None) -> GatedModel:
+        """Return the same models, but `positive` is predicted from a probability on; with None, nothing changes."""
+        if threshold is None:
+            return self
+
+        def side(predictions: Predictions | Outcomes) -> Predictions:
+            if isinstance(predictions, Outcomes):
+                raise InputError("threshold", f"{threshold:g}", "no threshold for outcomes")
+            return predictions.at_threshold(threshold, positive)
+
+        corrupted = self.corrupted
+        if corrupted is not None:
+            before, after = (
+                {level: side(predictions) for level, predictions in levels.items()}
+                for levels in corrupted
+            )
+            corrupted = before, after
+        return dataclasses.replace(
+            self,
+            baseline=side(self.baseline),
+            compressed=side(self.compressed),
+            corrupted=corrupted,
+        )
 
     def judged(self, limits: Limits, *, allow_missing: int = 0, **settings: Any) -> Verdict:
         """Return the verdict; `settings` are `alpha`, `looks`, `look` and `min_group`, as in `tfaudit.gate`."""

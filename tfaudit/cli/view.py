@@ -106,7 +106,7 @@ def view(
             err.print(f"no directory: making {directory} first, which takes about a minute")
             run(BUNDLED, directory)
     find_studies(directory)
-    limits = read_limits(gate).as_dict()
+    limits = read_limits(gate).settings()
     if port is None:
         port = next(free for free in itertools.count(FIRST_PORT) if _is_free(address, free))
     elif not _is_free(address, port):

@@ -41,9 +41,7 @@ class Judging:
         >>> Judging(limits=Limits(flips=0.5)).to_json()["limits"]
         {'flips': 0.5}
         """
-        content = dataclasses.asdict(self)
-        limits = {name: value for name, value in content["limits"].items() if value is not None}
-        return {**content, "limits": limits}
+        return {**dataclasses.asdict(self), "limits": self.limits.settings()}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Judging:

@@ -17,7 +17,7 @@ from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, number, require, require_one_of
 from tfaudit.predictions import Predictions
-from tfaudit.stats.class_metrics import PrecisionChanges
+from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean, ratio
 from tfaudit.stats.t_tests import TTests, welch
@@ -74,7 +74,7 @@ class ClassImpact(Result):
     lowest_recall: np.ndarray
     collapsed: np.ndarray
     changes: GroupChanges
-    precision: PrecisionChanges
+    precision: MetricChanges
     pairs: int
     published: TTests
     relative_recall: np.ndarray
@@ -338,7 +338,7 @@ def change_columns(
     return absolute | columns("relative", changes.relative, 2, mirrored)
 
 
-def precision_columns(precision: PrecisionChanges, alpha: float) -> dict[str, np.ndarray]:
+def precision_columns(precision: MetricChanges, alpha: float) -> dict[str, np.ndarray]:
     """Return the columns of the precision of C classes, as `ClassImpact.frame` names them."""
     change = precision.change
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from tfaudit.audits.doubts import ACCURACY, Doubt
 from tfaudit.audits.gate.limits import CLASS_LIMITS, MORE_THAN_PREDICTIONS, QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import LEAST_CLUSTERS, Estimate, Losses, Measurements
-from tfaudit.errors import InputError, listed, plural
+from tfaudit.errors import InputError, listed, plural, require_one_of
 from tfaudit.runtime.names import class_in_words
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import SampleSize
@@ -89,10 +90,8 @@ class Checks:
 
     def overall_drop_pp(self, limit: float) -> Check:
         """Check the loss of accuracy."""
-        losses = self.measurements.overall
-        outcome = str(_outcomes(losses, limit)[0])
-        score = self.measurements.score
-        return self._loss("overall_drop_pp", score, losses, 0, limit, outcome)
+        measured = self.measurements
+        return self._whole("overall_drop_pp", measured.score, measured.overall, limit)
 
     def worst_class_drop_pp(self, limit: float) -> Check:
         """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
@@ -140,6 +139,73 @@ class Checks:
             return dataclasses.replace(check, subject=name)
         check = self._loss("precision_drop_pp", subject, losses, row, limit, outcome)
         return dataclasses.replace(check, subject=name, sentence=f"{check.sentence} {alike}")
+
+    def f1_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the mean F1 of all classes."""
+        return self._whole("f1_drop_pp", "macro F1", self.measurements.f1, limit)
+
+    def sensitivity_drop_pp(self, limit: float) -> Check:
+        """Check the loss of recall of the positive class."""
+        return self._of_positive("sensitivity", limit, self.measurements.classes.only)
+
+    def specificity_drop_pp(self, limit: float) -> Check:
+        """Check the loss of recall of the negative class."""
+        classes = self.measurements.classes
+        return self._of_positive("specificity", limit, lambda row: classes.only(1 - row))
+
+    def auroc_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the area under the ROC curve."""
+        name, title = "auroc_drop_pp", "area under the ROC curve"
+        if unknown := self._unknown_detector(name, title, limit):
+            return unknown
+        losses = self.measurements.roc_area
+        return (
+            self._whole(name, title, losses, limit)
+            if losses
+            else _without_scores(name, title, limit)
+        )
+
+    def average_precision_drop_pp(self, limit: float) -> Check:
+        """Check the loss of the average precision of the positive class."""
+        losses = self.measurements.average_precision
+        return self._of_positive(
+            "average_precision", limit, lambda row: losses[row] if losses else None
+        )
+
+    def _of_positive(
+        self, metric: str, limit: float, losses_of: Callable[[int], Losses | None]
+    ) -> Check:
+        """Check the loss of a metric of the positive class of two, from its losses by number of the class."""
+        name, title = f"{metric}_drop_pp", metric.replace("_", " ")
+        if unknown := self._unknown_detector(name, title, limit):
+            return unknown
+        classes, positive = self.measurements.classes.names, self.limits.positive
+        if positive is None:
+            reason = f"The {title} is unknown: no class is declared positive."
+            return _unknown(name, limit, reason, f"`--positive` names it: {' or '.join(classes)}.")
+        require_one_of("positive", positive, classes)
+        losses = losses_of(classes.index(positive))
+        return (
+            self._whole(name, title, losses, limit)
+            if losses
+            else _without_scores(name, title, limit)
+        )
+
+    def _unknown_detector(self, name: str, title: str, limit: float) -> Check | None:
+        """Return the check of a metric of two classes if there are more."""
+        count = len(self.measurements.classes.names)
+        if count == 2:
+            return None
+        reason = f"The {title} is unknown: it is defined for two classes, and there are {count}."
+        return _unknown(name, limit, reason, "`--max-f1-drop` is for any number of classes.")
+
+    def _whole(self, name: str, title: str, losses: Losses, limit: float) -> Check:
+        """Check a loss of all images, or of one class that was named beforehand."""
+        if not np.isfinite(losses.before[0]):
+            reason = f"The {title} is unknown: a class has no test images."
+            return _unknown(name, limit, reason, "Images of both classes are needed.")
+        outcome = str(_outcomes(losses, limit)[0])
+        return self._loss(name, title, losses, 0, limit, outcome)
 
     def corruption_drop_pp(self, limit: float) -> Check:
         """Check the loss under the worst corruption: the largest among the corruptions of the gravest outcome."""
@@ -415,6 +481,12 @@ def _unknown(name: str, limit: float, reason: str, remedy: str) -> Check:
         reason=reason,
         sentence=f"{reason} {remedy}",
     )
+
+
+def _without_scores(name: str, title: str, limit: float) -> Check:
+    """Return a check of a metric of scores if there are none."""
+    reason = f"The {title} is unknown: the predictions have no scores."
+    return _unknown(name, limit, reason, "Files of scores, one column per class, have them.")
 
 
 def doubted(doubt: Doubt) -> Check:

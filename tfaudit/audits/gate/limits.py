@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -84,7 +85,8 @@ class Limits:
     members. `share_beyond` limits how many classes lose more than `worst_class_drop_pp` (5 points if that is not set),
     whichever they are; `corruption_drop_pp` holds for every corruption at every severity; `group_drop_pp` for every
     group of every column of groups; `slice_drop_pp` for every slice (`slices`). `min_baseline_accuracy`, a share, does
-    not limit the compressed model: nothing is judged if the baseline is less accurate.
+    not limit the compressed model: nothing is judged if the baseline is less accurate. `positive` names the positive
+    class of two, for the limits that need one.
 
     Raises:
         InputError: a value that is not a number in the allowed range.
@@ -102,6 +104,29 @@ class Limits:
     )
     precision_drop_pp: float | None = _limit(
         "Drop of any class's precision, percentage points.", "drop of worst precision", _POINTS
+    )
+    f1_drop_pp: float | None = _limit(
+        "Drop of the mean F1 of all classes, percentage points.", "drop of macro F1", _POINTS
+    )
+    sensitivity_drop_pp: float | None = _limit(
+        "Drop of the recall of the positive class of two (--positive), percentage points.",
+        "drop of sensitivity",
+        _POINTS,
+    )
+    specificity_drop_pp: float | None = _limit(
+        "Drop of the recall of the other class of two, percentage points.",
+        "drop of specificity",
+        _POINTS,
+    )
+    auroc_drop_pp: float | None = _limit(
+        "Drop of the area under the ROC curve of two classes, percentage points.",
+        "drop of ROC area",
+        _POINTS,
+    )
+    average_precision_drop_pp: float | None = _limit(
+        "Drop of the average precision of the positive class of two (--positive), percentage points.",
+        "drop of average precision",
+        _POINTS,
     )
     share_beyond: float | None = _limit(
         "Share of classes whose recall drops by more than the limit of the worst class "
@@ -150,11 +175,14 @@ class Limits:
     )
 
     min_baseline_accuracy: float | None = None
+    positive: str | None = None
 
     def __post_init__(self) -> None:
         least = self.min_baseline_accuracy
         share = least is None or _is_number(least, 0, 1)
         require(share, "min_baseline_accuracy", least, "a share in [0, 1]")
+        is_name = self.positive is None or isinstance(self.positive, str)
+        require(is_name, "positive", self.positive, "the name of a class")
         for name, value in self.as_dict().items():
             quantity = QUANTITIES[name]
             number = _is_number(value, quantity.minimum, quantity.maximum)
@@ -184,7 +212,9 @@ class Limits:
         if not count:
             return dataclasses.replace(self, overall_drop_pp=1)
         many = count >= MANY_CLASSES
-        of_classes = {"share_beyond": 0.05} if many else {"worst_class_drop_pp": BOUND_PP}
+        of_classes: dict[str, Any] = (
+            {"share_beyond": 0.05} if many else {"worst_class_drop_pp": BOUND_PP}
+        )
         if count == 2:
             of_classes["precision_drop_pp"] = BOUND_PP
         return dataclasses.replace(self, overall_drop_pp=1, **of_classes)
@@ -234,6 +264,16 @@ class Limits:
             require(name in known, "limits", name, f"names among {', '.join(known)}")
         return cls(**settings)
 
+    def settings(self) -> dict[str, Any]:
+        """Return everything that is set, by name, as `from_mapping` takes it.
+
+        >>> Limits(flips=0.5, positive="yes").settings()
+        {'flips': 0.5, 'positive': 'yes'}
+        """
+        return {
+            name: value for name, value in dataclasses.asdict(self).items() if value is not None
+        }
+
     def as_dict(self) -> dict[str, float]:
         """Return the limits that are set, by name, in the order of the checks."""
         return {name: value for name in QUANTITIES if (value := getattr(self, name)) is not None}
@@ -245,10 +285,10 @@ class Limits:
             >>> Limits(worst_class_drop_pp=2, min_baseline_accuracy=0.5).as_flags()
             ['--max-worst-class-drop 2', '--min-baseline-accuracy 0.5']
         """
-        least = self.min_baseline_accuracy
-        further = {} if least is None else {"min_baseline_accuracy": least}
-        limits = self.as_dict() | further
-        return [f"{flag_of(name)} {value:.12g}" for name, value in limits.items()]
+        return [
+            f"{flag_of(name)} {shlex.quote(f'{value:.12g}' if name != 'positive' else value)}"
+            for name, value in self.settings().items()
+        ]
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
@@ -265,6 +305,14 @@ MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "group_drop_pp", "slice_drop_pp")
 
 OF_OUTCOMES = ("overall_drop_pp", "group_drop_pp")
 """Limits on outcomes that are no classes."""
+
+OF_TWO_CLASSES = (
+    "sensitivity_drop_pp",
+    "specificity_drop_pp",
+    "auroc_drop_pp",
+    "average_precision_drop_pp",
+)
+"""Limits that are defined for two classes alone."""
 
 OF_FILE = ("size_bytes", "size_ratio", "latency_ms")
 """Limits on the file itself, whatever it predicts."""

@@ -30,6 +30,7 @@ from tfaudit.audits.ties import TieReading, no_ties, tie_reading
 from tfaudit.errors import listed, plural, require
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
+from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.contingency import (
     flip_counts,
     mcnemar,
@@ -113,8 +114,16 @@ class Losses:
 
     def head(self, count: int) -> Losses:
         """Return the first entries alone."""
+        return self._part(slice(count))
+
+    def only(self, row: int) -> Losses:
+        """Return one entry that was chosen before the losses were known: it is not corrected for the others."""
+        part = self._part(slice(row, row + 1))
+        return dataclasses.replace(part, sure_low=part.low)
+
+    def _part(self, entries: slice) -> Losses:
         rows: dict[str, Any] = {
-            name: value[:count]
+            name: value[entries]
             for name, value in vars(self).items()
             if isinstance(value, np.ndarray | tuple)
         }
@@ -159,6 +168,9 @@ class Measurements:
         classes: loss of recall of every class.
         precision: loss of precision of every class, NaN for a class that one of the two never predicts; `examples` are
             all images, since every image may be taken for the class.
+        f1: loss of the mean F1 of all classes.
+        roc_area: loss of the area under the ROC curve of two classes; None for more, or without scores.
+        average_precision: loss of the average precision of each of two classes; empty for more, or without scores.
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
         blind_members: `(C,)` number of compressed members that almost never find the class, with a recall of .05 or
             less.
@@ -185,6 +197,9 @@ class Measurements:
     overall: Losses
     classes: Losses
     precision: Losses
+    f1: Losses
+    roc_area: Losses | None
+    average_precision: tuple[Losses, ...]
     collapsed: np.ndarray
     blind_members: np.ndarray
     flips: Estimate
@@ -570,6 +585,7 @@ def measure(
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     ties = tie_reading(comparison)
+    area = comparison.roc_area_change()
     return Measurements(
         members=members,
         pairs=1 if single else comparison.pairs,
@@ -577,7 +593,14 @@ def measure(
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
-        precision=_precision_losses(comparison),
+        precision=_metric_losses(comparison, baseline.class_names, comparison.precision_changes()),
+        f1=_metric_losses(comparison, ("all classes",), comparison.f1_change()),
+        roc_area=None if area is None else _metric_losses(comparison, ("both classes",), area),
+        average_precision=tuple(
+            _metric_losses(comparison, (name,), change)
+            for number, name in enumerate(baseline.class_names[:2])
+            if (change := comparison.average_precision_change(number)) is not None
+        ),
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=_flip_rate(comparison),
@@ -636,6 +659,9 @@ def measure_outcomes(
         overall=overall,
         classes=none,
         precision=none,
+        f1=none,
+        roc_area=None,
+        average_precision=(),
         collapsed=np.zeros(0, bool),
         blind_members=np.zeros(0, int),
         flips=Estimate(),
@@ -769,15 +795,14 @@ def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> 
     return float(np.clip(weights @ shares + side * distance, 0.0, 1.0))
 
 
-def _precision_losses(comparison: Comparison) -> Losses:
-    """Return the losses of precision of all classes."""
-    precision = comparison.precision_changes()
-    change = precision.change
+def _metric_losses(comparison: Comparison, names: tuple[str, ...], metric: MetricChanges) -> Losses:
+    """Return the losses of a metric, such as the precision of all classes."""
+    change = metric.change
     count = len(change.value)
     return _losses(
-        comparison.baseline.class_names,
+        names,
         np.full(count, comparison.baseline.num_examples),
-        precision.before,
+        metric.before,
         change.value,
         lambda confidence: change.interval(confidence, most=1),
         comparison.alpha,

@@ -30,7 +30,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, number, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
-from tfaudit.stats.class_metrics import PrecisionChanges
+from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.contingency import (
     flip_counts,
     mcnemar,
@@ -116,7 +116,7 @@ class PairComparison(Result):
     low: np.ndarray
     high: np.ndarray
     changes: GroupChanges
-    precision: PrecisionChanges
+    precision: MetricChanges
     p_holm: np.ndarray
     p_bh: np.ndarray
     overall: Overall

@@ -89,8 +89,7 @@ class SearchSettings:
     def to_json(self) -> dict[str, Any]:
         """Return the settings that the results depend on as JSON values."""
         return {
-            "limits": self.limits.as_dict()
-            | {"min_baseline_accuracy": self.limits.min_baseline_accuracy},
+            "limits": self.limits.settings(),
             "settings": {
                 "output": self.output,
                 "scores_are": self.scores_are,
