@@ -73,7 +73,7 @@ def test_is_whole(page, store):
     study_audit = StudyAudit.read(store)
     audit = study_audit.summary
     charts = [figure for section in study_sections(study_audit) for figure in section.figures]
-    assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
+    assert page.tags.count("svg") == 3 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
     # Beside each exemplar stands an unchanged image of its class; the first page shows lost images of worst classes,
     # and the forecast 24 images to look at first.
