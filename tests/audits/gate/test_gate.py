@@ -641,3 +641,16 @@ def test_the_reason_names_the_rare_class_that_decides(images, named):
         )
     else:
         assert "cannot be excluded" not in check.reason
+
+
+@pytest.mark.slow
+def test_where_nothing_changed_the_gate_seldom_fails():
+    """Labels of one difficulty for both models; with limits this tight every significant drop fails the gate."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(1500) % 10
+    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0)
+    outcomes = [
+        gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)
+    ]
+    for name in ("overall_drop_pp", "worst_class_drop_pp"):
+        assert np.mean([only(verdict, name).outcome == "fail" for verdict in outcomes]) <= 0.05

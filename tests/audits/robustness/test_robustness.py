@@ -618,3 +618,23 @@ def test_intervals_hold_ratios_whose_denominators_are_estimated_too(
     sizes = {"members": members, "images": images}
     held = pd.DataFrame([ratios_held(truth, seed, **sizes) for seed in seeds(studies)]).mean()
     assert (held >= 0.92 - noise(0.08, studies)).all()
+
+
+def test_chance_alone_finds_what_it_should():
+    """Without an effect a share alpha of the changes is significant; 1,000 of them: a standard error of 0.7 points."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(4000) % 100
+
+    def trained():
+        right = rng.random((8, 4000)) < 0.5 + labels / 300
+        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
+
+    sides = [
+        {(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)}
+        for _ in range(2)
+    ]
+    changes = robustness(*sides).class_frame()
+    assert (changes["published_p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
+    for name in ("change", "relative"):
+        assert (changes[f"{name}_p"] <= 0.05).mean() < 0.05  # the images vary, too
+        assert (changes[f"{name}_p_holm"] > 0.05).all()
