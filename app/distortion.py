@@ -2,13 +2,14 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
+from tfaudit.analysis.study_distortion import BY, StudyDistortion
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import (
     choose_variant,
@@ -25,27 +26,17 @@ from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slope_tables import level_table
-from tfaudit.audits.distortion.slopes import corrected_intervals, pooled_frame, slope_frame
+from tfaudit.audits.distortion.slopes import pooled_frame
 from tfaudit.charts.sampling import MOST_POINTS
-from tfaudit.outlets.sections.distortion import (
-    BY,
-    MethodLevel,
-    distortion_notes,
-    distortions,
-    drift_sentences,
-    method_levels,
-    slope_questions,
-    slope_rows,
-)
+from tfaudit.outlets.sections.distortion import slope_questions
 
 SENTENCES = 10  # variants whose slope is said in words
-Results: TypeAlias = Mapping[str, Distortion]  # recall distortion by key of the variant
 
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
-    results = distortions(study_audit)
-    if not results:
+    found = StudyDistortion.of(study_audit)
+    if not found.results:
         st.info(
             "No compressed member has the number of a dense member, so none can be compared with its parent; "
             "`tfaudit run` resumes where it stopped."
@@ -59,20 +50,17 @@ def page(study_audit: StudyAudit) -> None:
         "Classes": _classes,
         "Questions": _questions,
     }
-    draw_tabs(views, "distortion", study_audit, results)
-    show_notes(distortion_notes(study_audit, results))
+    draw_tabs(views, "distortion", study_audit, found)
+    show_notes(found.notes)
 
 
-def _slopes(study_audit: StudyAudit, results: Results) -> None:
-    keys = choose_variants(study_audit, list(results))
+def _slopes(study_audit: StudyAudit, found: StudyDistortion) -> None:
+    keys = choose_variants(study_audit, list(found.results))
     if not keys:
         return
-    st.markdown("\n\n".join(map(escape, _sentences(study_audit, results, keys[:SENTENCES]))))
-    titles = _titles(study_audit, keys)
-    by_level = _by_level(study_audit, results)
-    slopes = _titled(slope_frame(by_level, by=BY), titles)
-    intervals = corrected_intervals(by_level, by=BY, alpha=study_audit.data.alpha)
-    intervals = _titled(intervals, titles)
+    st.markdown("\n\n".join(map(escape, _sentences(found, keys[:SENTENCES]))))
+    slopes = found.named(found.slopes, keys)
+    intervals = found.named(found.intervals, keys)
     click = functools.partial(open_variant, study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
         st.header("Slopes, as published: not corrected")
@@ -94,71 +82,52 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
             st.info("There are none: the baseline's recalls cannot be told apart.")
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
-    rows = slope_rows({title: level for level, title in titles.items()}, by_level, intervals)
-    show_table(rows, "slopes", DISTORTION.table.columns, table="slopes", click=click)
+    columns = DISTORTION.table.columns
+    show_table(found.rows(keys), "slopes", columns, table="slopes", click=click)
 
 
-def _sentences(study_audit: StudyAudit, results: Results, keys: Sequence[str]) -> list[str]:
+def _sentences(found: StudyDistortion, keys: Sequence[str]) -> list[str]:
     """Return sentences on the slopes, one for all variants of which the same is said."""
     titles: dict[str, list[str]] = {}
-    for key, sentence in drift_sentences(study_audit, results).items():
+    for key, sentence in found.sentences.items():
         if key in keys:
-            title = study_audit.data.titles[key]
+            title = found.data.titles[key]
             titles.setdefault(sentence.removeprefix(f"{title}: "), []).append(title)
     return [f"{', '.join(names)}: {told}" for told, names in titles.items()]
 
 
-def _accuracy(study_audit: StudyAudit, results: Results) -> None:
+def _accuracy(study_audit: StudyAudit, found: StudyDistortion) -> None:
     """Draw [R] figure 13."""
-    keys = choose_variants(study_audit, list(results))
+    keys = choose_variants(study_audit, list(found.results))
     if not keys:
         return
     text = (
         "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors. "
         "A click opens the variant."
     )
-    slopes = slope_frame(_by_level(study_audit, results), by=BY)
-    chart = tradeoff_chart(_titled(level_table(slopes), _titles(study_audit, keys)))
+    chart = tradeoff_chart(found.named(level_table(found.slopes), keys))
     click = functools.partial(open_variant, study_audit)
     show_chart(chart, "accuracy-slope", text, click=click, fields=["title"])
 
 
-def _by_level(study_audit: StudyAudit, results: Results) -> dict[MethodLevel, Distortion]:
-    levels = method_levels(study_audit)
-    return {levels[key]: result for key, result in results.items()}
-
-
-def _titles(study_audit: StudyAudit, keys: Sequence[str]) -> dict[MethodLevel, str]:
-    """Return the titles of some variants, by their method and level."""
-    levels = method_levels(study_audit)
-    return {levels[key]: study_audit.data.titles[key] for key in keys}
-
-
-def _titled(rows: pd.DataFrame, titles: Mapping[MethodLevel, str]) -> pd.DataFrame:
-    """Add the titles, which a click passes on, to the rows; leave out variants without one."""
-    levels = pd.MultiIndex.from_frame(rows[list(BY)])
-    named = rows.assign(title=levels.map(titles))
-    return named.dropna(subset=["title"]).reset_index(drop=True)
-
-
-def _matrix(study_audit: StudyAudit, results: Results) -> None:
+def _matrix(study_audit: StudyAudit, found: StudyDistortion) -> None:
     """Draw the panels of [R] figures 5 to 8, one per variant."""
     labels = variant_labels(study_audit)
-    if keys := choose_variants(study_audit, list(results)):
-        panels = {labels[key]: results[key] for key in keys}
+    if keys := choose_variants(study_audit, list(found.results)):
+        panels = {labels[key]: found.results[key] for key in keys}
         mean = ", mean over the members"
         _show_balances(study_audit, panels, "balances", mean, "; a panel per variant")
 
 
-def _classes(study_audit: StudyAudit, results: Results) -> None:
+def _classes(study_audit: StudyAudit, found: StudyDistortion) -> None:
     key = choose_variant(study_audit)
-    if key not in results:
+    if key not in found.results:
         st.info(
             f"{escape_name(study_audit.data.titles[key])} has no slope: none of its members has a dense parent, "
             "or none predicts anything right."
         )
         return
-    result = results[key]
+    result = found.results[key]
     points = f"{len(result.frame()):,} points"
     mean = f", mean over {len(result.members)} members, which would make {points}"
     _show_balances(study_audit, {"": result}, f"balances-{key}", mean)
@@ -170,7 +139,11 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
 
 
 def _show_balances(
-    study_audit: StudyAudit, panels: Results, name: str, mean: str, panel_per: str = ""
+    study_audit: StudyAudit,
+    panels: Mapping[str, Distortion],
+    name: str,
+    mean: str,
+    panel_per: str = "",
 ) -> None:
     """Draw a point per class and member; if they are too many, their means over the members, which `mean` names."""
     frames = {label: result.frame() for label, result in panels.items()}
@@ -197,9 +170,8 @@ def _open_class(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
         go_to_later("classes", **{"class": label})
 
 
-def _questions(study_audit: StudyAudit, results: Results) -> None:
-    slopes = slope_frame(_by_level(study_audit, results), by=BY)
-    questions = slope_questions(study_audit, slopes)
+def _questions(study_audit: StudyAudit, found: StudyDistortion) -> None:
+    questions = slope_questions(found)
     if not questions:
         st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
     for i, (question, answers, entry) in enumerate(questions, start=1):

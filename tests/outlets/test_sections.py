@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from tests.builders.sections import cells, sections_of
 from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.audits import AUDITS, Audit
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_distortion import drift_sentence
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
@@ -27,7 +27,6 @@ from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.columns import text_columns
 from tfaudit.outlets.html import write_report
 from tfaudit.outlets.references import SOURCES
-from tfaudit.outlets.sections.distortion import drift_sentences
 from tfaudit.outlets.sections.factors import withdrawn
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.predictions import Predictions
@@ -63,7 +62,7 @@ def test_a_population_without_more(store):
     assert points["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 
-def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkeypatch):
+def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(20), 25)
     recalls = np.linspace(0.6, 0.95, 20)[labels]
@@ -74,13 +73,9 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
             labels, np.where(right, labels, (labels + 1) % 20), members=list("abcdefgh")
         )
 
-    monkeypatch.setattr(
-        "tfaudit.outlets.sections.distortion.method_levels", lambda _: {"apart": ("magnitude", 0.5)}
-    )
-    data = SimpleNamespace(alpha=0.05, titles={"apart": "magnitude 50 %"})
     result = distortion(members(), members(), paired=False)
     assert result.published_mark().mark == "<"
-    sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
+    sentence = drift_sentence("magnitude 50 %", result.mark(levels=1, alpha=0.05))
     assert sentence.startswith("magnitude 50 %: the data cannot tell whether classes ")
 
 
