@@ -1,12 +1,11 @@
 """The pages of the viewer and its menu: at most eight entries, by what a visitor wants to know."""
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.remedies import remedied
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.audits.remedies.declaration import REMEDIES
+from tfaudit.app.viewer_page import ViewerPage
+from tfaudit.extensions import Registry
 
 PIES = (
     "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
@@ -36,65 +35,15 @@ POINTS = (
     "variants that no other beats in one objective without losing in another."
 )
 GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
-SLICES = (
-    "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
-    "the other."
-)
-MARGINS = (
-    "The margin of an image is the probability of its predicted class minus that of the second best, before "
-    "compression. Small ones change first."
-)
 FLIPS = (
     "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class ViewerPage:
-    """A page of the viewer. It has no icon: for a page's icon the browser would ask a server elsewhere."""
-
-    # Module of this package whose function `page` takes the `StudyAudit` and draws the page.
-    module: str
-    # Title in the menu.
-    title: str
-    # Audits it shows; an audit with a question that no page shows gets a page of its own.
-    audits: tuple[str, ...] = ()
-    # Path of the entry of the menu that leads to it; empty for an entry of the menu.
-    under: str = ""
-    # Heading above the page; by default the title. `{study}` is the name of the study.
-    heading: str = ""
-    # What its words mean, in a line below the heading.
-    definition: str = ""
-    # Whether the definition stands behind a "?", so that the answer fits one screen.
-    answers_first: bool = False
-    # Whether it is in every menu: where a study allows none of its audits, it says what to run.
-    always: bool = False
-    # What it answers; by default the question of its first audit.
-    asks: str = ""
-    # Whether a study has what the page shows beside the results of its audits.
-    needs: Callable[[StudyData], object] = lambda data: True
-
-    @property
-    def question(self) -> str:
-        """What the page answers."""
-        shown = AUDITS[self.audits[0]].shown if self.audits else None
-        return self.asks or (shown.question if shown else self.title)
-
-    def applies(self, data: StudyData) -> bool:
-        """Return whether the study has something for the page to show; a link opens it anyway."""
-        keys = data.compressed_keys
-        if keys and not self.needs(data):
-            return False
-        anything = self.always or not self.audits or not keys
-        return anything or any(
-            AUDITS[name].applies(data, key) for name in self.audits for key in keys
-        )
-
-
 def _pages() -> dict[str, ViewerPage]:
     """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
-    pages = {
+    ours = {
         "overview": ViewerPage(
             "overview",
             "Verdict",
@@ -110,7 +59,6 @@ def _pages() -> dict[str, ViewerPage]:
             "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
         ),
         "intersections": _audit_page("intersections", "groups"),
-        "slices": ViewerPage("slices", "Slices", ("slices",), "groups", definition=SLICES),
         "corruptions": ViewerPage(
             "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
         ),
@@ -121,16 +69,13 @@ def _pages() -> dict[str, ViewerPage]:
             "operating_points", "Trade-offs", ("unfairness",), definition=POINTS
         ),
         "more": ViewerPage("more", "More", always=True),
-        "remedies": ViewerPage(
-            "remedies", REMEDIES.title, (), "more", asks=REMEDIES.question, needs=remedied
-        ),
         "negative_flips": _audit_page("negative_flips", "more"),
         "distortion": ViewerPage(
             "distortion", "Recall distortion", ("distortion",), "more", definition=DISTORTION
         ),
         "calibration": _audit_page("calibration", "more"),
-        "forecast": ViewerPage("forecast", "Forecast", ("forecast",), "more", definition=MARGINS),
     }
+    pages = {**Registry("pages", ours)}
     shown = {name for page in pages.values() for name in page.audits}
     others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]
     return pages | {name: _audit_page(name, "more") for name in others}
@@ -145,8 +90,8 @@ def _audit_page(name: str, under: str) -> ViewerPage:
 
 PAGES: Mapping[str, ViewerPage] = _pages()
 
-WHO_PAYS = ("classes", "exemplars", "groups", "intersections", "slices")
-"""Pages about whom compression harms; they open on the variant that harms a class most."""
+WHO_PAYS = ("classes", "exemplars", "groups")
+"""Pages about whom compression harms, with those below them; they open on the variant that harms a class most."""
 
 
 def entries(data: StudyData | None) -> Iterator[str]:

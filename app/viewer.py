@@ -101,7 +101,7 @@ def _open(arguments: list[str]) -> SharedAudit | Exception:
 
 def _draw(path: str, opened: SharedAudit | Exception) -> None:
     page = PAGES[path]
-    st.session_state["asks who pays"] = path in WHO_PAYS
+    st.session_state["asks who pays"] = {path, page.under} & {*WHO_PAYS} != set()
     try:
         if isinstance(opened, Exception):
             raise opened
@@ -127,9 +127,8 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
                 show_alert(str(doubt))
         if path != "overview" and (missing := study_audit.missing_results()):
             st.warning("  \n".join(map(escape, missing)))  # a link may open this page first
-        module = importlib.import_module(
-            f"tfaudit.app.{page.module}"
-        )  # a page costs nothing until it is opened
+        own = page.module if "." in page.module else f"tfaudit.app.{page.module}"
+        module = importlib.import_module(own)  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
         show_chosen_image(study_audit)
     except InputError as error:

@@ -16,8 +16,8 @@ from scipy.stats import spearmanr
 
 from tfaudit import Predictions, open_store
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.forecast.forecast import margins
-from tfaudit.audits.forecast.quality import forecast_quality
+from tfaudit.extensions.forecast.forecast import margins
+from tfaudit.extensions.forecast.quality import forecast_quality
 
 CLOSE = 0.1
 FORECASTS = "margin", "close", "errors"

@@ -5,7 +5,7 @@
     python -m benchmarks.slices fashion FOLDER [--studies 300]
 
 The first prints for several designs how often a kind of 2 % of the images that loses 10 points is found, how often any
-slice is claimed, and how often one is claimed where no kind loses more: `tests.builders.simulated_slices`.
+slice is claimed, and how often one is claimed where no kind loses more: `tests.extensions.slices.simulated`.
 
 The second takes features of a real network and plants the loss in real kinds. MODEL is the dense model of
 `tfaudit run cifar10_pretrained`, TEST_BATCH is CIFAR-10's file, and STUDY, such as the example of the package, has a
@@ -30,7 +30,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 import tfaudit
-from tests.builders.simulated_slices import World, claimed, outcome, overlap
+from tests.extensions.slices.simulated import World, claimed, outcome, overlap
 from tfaudit import Predictions
 from tfaudit.datasets.idx import find_idx, read_idx
 

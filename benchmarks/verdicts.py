@@ -17,7 +17,6 @@ import pandas as pd
 
 from benchmarks.first_screens import HURT, printed
 from tests.builders.exact_tails import any_fails, fails
-from tests.builders.factor_tables import false_alarms, without_effects
 from tests.builders.few_clusters import SIZES as SIZES_OF_CLUSTERS
 from tests.builders.few_clusters import cluster_errors
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
@@ -42,6 +41,7 @@ from tests.builders.simulated_studies import (
     until_decided,
     with_losses,
 )
+from tests.extensions.factors.tables import false_alarms, without_effects
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.gate.checks import ALONE, FAIL, PASS

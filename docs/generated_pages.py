@@ -17,7 +17,6 @@ from benchmarks.harm.entries import HarmBenchmark
 from benchmarks.harm.page import CAVEATS, RULES, shown_entries
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
-from tfaudit.audits.remedies.declaration import REMEDIES
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS
 from tfaudit.outlets.grid import Grid
@@ -51,7 +50,7 @@ def sections_page() -> str:
     """Return a table of the sections of a report with their questions and sources."""
     rows = [
         f"| {shown.title} | {shown.question} | {shown.source} |"
-        for shown in (*(audit.shown for audit in AUDITS.values()), REMEDIES)
+        for shown in (audit.shown for audit in AUDITS.values())
         if shown
     ]
     return "\n".join(["| section | question | source |", "|---|---|---|", *rows, ""])

@@ -33,7 +33,7 @@ Where the papers are silent: rates were set without trials.
 import dataclasses
 
 from tfaudit.recipes import cifar10_pretrained
-from tfaudit.study.remedies import DistillationRemedy, QuantizationAwareRemedy
+from tfaudit.study import DistillationRemedy, QuantizationAwareRemedy
 from tfaudit.study.study import Training
 from tfaudit.study.variants import Pruned, Quantized
 

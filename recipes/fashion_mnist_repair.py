@@ -32,7 +32,7 @@ ten members can tell: accuracy is .17 points lower, which may be chance (95 % in
 Notes, with the settings that were tried: `docs/recipe_notes.md`.
 """
 
-from tfaudit.study.remedies import DistillationRemedy
+from tfaudit.study import DistillationRemedy
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 

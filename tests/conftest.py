@@ -36,6 +36,9 @@ from tfaudit.population import worker_process
 from tfaudit.runtime.garbage_collection import collect_seldom
 from tfaudit.store.store import Store
 
+pytest_plugins = ["tests.builders.command_line", "tests.builders.page_tests"]
+"""Fixtures of rooms and of extensions."""
+
 sys.dont_write_bytecode = False
 collect_seldom()  # a trace of TensorFlow makes many objects, and nearly all of them stay
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect

@@ -19,7 +19,6 @@ lazy_names(
         "HoldMasks": "callbacks",
         "Rewind": "callbacks",
         "ClassAudit": "callbacks",
-        "Distillation": "compress.remedies.distillation",
         # one model
         "prune": "compress.pruning.one_shot",
         "sparsity": "compress.pruning.sparsity",
@@ -42,13 +41,10 @@ lazy_names(
         "exemplars": "audits.exemplars.exemplars",
         "chance": "audits.chance.chance",
         "compare": "audits.model_pair.model_pair",
-        "forecast": "audits.forecast.forecast",
         "distortion": "audits.distortion.recall_distortion",
         "robustness": "audits.robustness.robustness",
         "groups": "audits.groups.groups",
-        "slices": "audits.slices.slices",
         "operating_points": "audits.operating_points.operating_points",
-        "survey": "audits.survey.survey",
         "gate": "audits.gate.gate",
         "Limits": "audits.gate.limits",
         # data

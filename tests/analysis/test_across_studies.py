@@ -85,42 +85,6 @@ def test_the_hypothesis_follows_what_differs(audits):
         audits[1].data.store.study = original
 
 
-def test_factors_explain_the_class_accuracies_of_all_studies(audits, tmp_path):
-    places = [
-        ("digits", "lenet_r", 4),
-        ("digits", "lenet_p", 5),
-        ("mnist", "lenet_r", 5),
-        ("mnist", "lenet_p", 6),
-    ]
-    levels = tuple(Pruned(level) for level in (0.5, 0.7, 0.9))
-    several = []
-    for dataset, model, members in places:
-        name = f"{model}_on_{dataset}"
-        settings = {"dataset": dataset, "model": model, "members": members, "variants": levels}
-        several.append(
-            StudyAudit.read(make_study(tmp_path / name, name=name, **settings), permutations=0)
-        )
-    result = across_studies([*several, audits[0]])  # the last has two sparsities, too few for [P]
-
-    rows = result.classes
-    assert len(rows) == sum(3 * members for *_, members in places) * len(
-        several[0].data.baseline.class_names
-    )
-    for study_audit, (dataset, model, _) in zip(several, places, strict=True):
-        pruned = study_audit.data.populations["magnitude-0.7"]
-        here = rows[
-            (rows["dataset"] == dataset)
-            & (rows["model"] == model)
-            & (rows["variant"] == "magnitude-0.7")
-        ]
-        np.testing.assert_array_equal(here["accuracy"], pruned.recall().ravel())
-    least_squares, binomial = result.factors()
-    terms = set(least_squares.frame()["term"])
-    assert {"dataset[T.digits]", "model[T.lenet_r]", "np.exp(sparsity):dataset[T.digits]"} <= terms
-    assert least_squares.summary()["rows"] == binomial.summary()["rows"] == len(rows)
-    assert across_studies([audits[0], audits[1]]).factors() == ()
-
-
 def test_studies_of_one_recipe_are_told_apart_by_model_and_data_set(audits, tmp_path):
     settings = {"name": "grid", "variants": (Pruned(0.5),)}
     studies = [

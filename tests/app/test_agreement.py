@@ -26,10 +26,10 @@ from tfaudit.audits.gate.limits import FLAGS, OF_FILE, OF_TWO_CLASSES, QUANTITIE
 from tfaudit.audits.operating_points.operating_points import GATE
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
+from tfaudit.extensions.slices.stored_features import save_features
 from tfaudit.outlets.gate_tables import first_screen
 from tfaudit.outlets.html import report_html
 from tfaudit.outlets.markdown import study_markdown
-from tfaudit.population.stored_features import save_features
 from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
 

@@ -9,7 +9,7 @@ from tests.builders.pages import unescaped
 from tests.builders.studies import WRITERS
 from tfaudit.app.url_state import PARAMETERS
 from tfaudit.audits.gate.limits import FLAGS
-from tfaudit.population.stored_features import save_features
+from tfaudit.extensions.slices.stored_features import save_features
 
 IMAGE = {"variant", "image"}
 PLACES = {

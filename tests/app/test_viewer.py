@@ -29,7 +29,6 @@ from tfaudit.audits.gate.limits import FLAGS, Limits
 from tfaudit.outlets.columns import with_minus_signs
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
-from tfaudit.study.variants import Pruned
 
 NAMES = list(PAGES)
 SOME = first_and_nightly(NAMES, 3)
@@ -303,20 +302,6 @@ def test_names_are_shown_as_they_are():
     assert escape("1. first") == r"1\. first"
     assert unique_labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
     assert len(set(unique_labels(["x" * 90, "x" * 100]))) == 2
-
-
-@pytest.mark.slow
-def test_remedies_have_a_page_where_a_study_has_one(open_page, tmp_path):
-    controls = (Pruned(0.5, treatment="finetune"),)
-    distilled = (*controls, dataclasses.replace(controls[0], remedy="distillation"))
-    for variants in (controls, distilled):
-        store = make_study(tmp_path / str(len(variants)), variants=variants)
-        known = variants is distilled
-        assert PAGES["remedies"].applies(StudyAudit.read(store).data) is known
-        app = open_page(store.directory, "remedies")
-        assert not app.exception
-        assert not app.error
-        assert bool(app.get("vega_lite_chart")) is known is not bool(app.info)
 
 
 def test_negative_flips_says_its_answer_as_a_sentence(open_page, store):

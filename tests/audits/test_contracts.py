@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.extension_contracts import contributed
 from tests.builders.populations import LIMITS, population
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
@@ -16,15 +17,12 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.forecast.forecast import forecast
-from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.survey.survey import survey
 from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -54,8 +52,8 @@ AUDITS = [
     (GATE, 6),
     (GATE, 1),
     (compare, 1),
-    (forecast_quality, 1),
     (divergence, 1),
+    *contributed("COMPARISONS"),
 ]
 NO_CLAIM = {
     "cannot tell",
@@ -173,6 +171,7 @@ def test_other_examples_and_levels_are_refused(audit, members):
 
 ONE = population(1, members=1)
 WRONG_TYPES = {
+    **dict(contributed("REFUSALS")),
     "gate": (
         lambda: gate(ONE, ONE, {"overall_drop_pp": 1}),
         "limits: got dict, expected tfaudit.Limits",
@@ -196,7 +195,6 @@ WRONG_TYPES = {
         lambda: compare(ONE, np.ones(200)),
         "compressed: got ndarray, expected tfaudit.Pred",
     ),
-    "forecast": (lambda: forecast({}), "predictions: got dict, expected tfaudit.Predictions"),
     "permutations": (
         lambda: chance(ONE, ONE, permutations=None),
         "permutations: got None, expected a",
@@ -206,7 +204,6 @@ WRONG_TYPES = {
         "baseline: got Predictions, expected Predictions by",
     ),
     "table": (lambda: operating_points([1]), "table: got list, expected a pandas.DataFrame"),
-    "answers": (lambda: survey(None), "answers: got None, expected a pandas.DataFrame"),
     "names": (
         lambda: Predictions.from_top1([0], [0], class_names=5),
         "class_names: got int, expected",

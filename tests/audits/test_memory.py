@@ -5,11 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from tests.builders.extension_contracts import contributed
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.predictions import Predictions
@@ -47,9 +47,7 @@ EITHER = (calibration, distortion, flip_rates, intersections, measure)
 CASES = [(audit, paired) for audit in EITHER for paired in (True, False)]
 
 
-@pytest.mark.parametrize(
-    ("audit", "paired"), [*CASES, (divergence, True), (forecast_quality, True)]
-)
+@pytest.mark.parametrize(("audit", "paired"), [*CASES, (divergence, True), *contributed("LEAN")])
 def test_memory_of_an_audit_grows_by_few_bytes_a_member_and_image(audit, paired):
     peaks = []
     for members in (FEW, MANY):

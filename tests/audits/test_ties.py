@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tests.builders.extension_contracts import contributed
 from tests.builders.int8_scores import int8_study
 from tests.builders.nightly import and_nightly
 from tfaudit.audits.calibration.calibration import calibration
@@ -15,7 +16,6 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.forecast.forecast import forecast
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.groups.groups import groups
@@ -70,7 +70,7 @@ def tables_of_populations(before, after):
     yield groups(before, after, np.arange(before.num_examples) % 7).frame()
     yield calibration(before, after).frame()
     yield divergence(before, after, paired=True).frame()
-    yield forecast(after).frame()
+    yield from (table(before, after) for table in contributed("TABLES"))
     yield distortion(before, after).frame()
     yield robustness({("fog", 1): before}, {("fog", 1): after}).frame().query("k == 1")
     yield gate(before, after, LIMITS).frame()
@@ -84,7 +84,7 @@ def tables_of_models(before, after):
     yield pair.flips_frame()
     yield pd.DataFrame([pair.summary()])
     yield divergence(before, after, paired=True).frame()
-    yield forecast(after).frame()
+    yield from (table(before, after) for table in contributed("TABLES"))
     yield gate(before, after, LIMITS).frame()
 
 

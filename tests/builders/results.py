@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pandas as pd
 
-from tests.builders.factor_tables import SPARSE, TABLE
+from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
@@ -14,10 +14,7 @@ from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.audits.factors.regression import factors, factors_glm
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.forecast.forecast import forecast
-from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
@@ -27,13 +24,8 @@ from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.operating_points.operating_points import operating_points, trade_offs
 from tfaudit.audits.planning.planning import guessed_model, guessed_spread, plan, plan_gate
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
-from tfaudit.audits.remedies.remedies import remedies
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.slices.slices import slices
 from tfaudit.audits.summary.summary import audit_variant, summary
-from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
-from tfaudit.audits.survey.survey import survey
 from tfaudit.audits.trends.trends import trends
 from tfaudit.audits.verdict.study_verdict import study_verdict
 
@@ -41,17 +33,6 @@ BEFORE, AFTER = population(0), population(1, hurt=[3])
 ONE, OTHER = population(0, members=1), population(1, members=1, hurt=[3])
 COLUMN = pd.Series(np.arange(200) % 3, name="series").replace(2, None)
 WRITERS = np.arange(200) // 4
-
-
-def answers():
-    random = np.random.default_rng(0)
-    table = pd.DataFrame(
-        [(rater, image) for rater in "ab" for image in range(40)], columns=["rater", "example"]
-    )
-    table["is_pie"] = table["example"] % 2 == 0
-    return table.assign(
-        **{question.key: random.integers(0, 2, len(table)) for question in QUESTIONS}
-    )
 
 
 def corrupted(first, single=False):
@@ -88,9 +69,6 @@ RESULTS = {
     "distortion": lambda: distortion(BEFORE, AFTER),
     "calibration": lambda: calibration(BEFORE, AFTER),
     "divergence": lambda: divergence(ONE, OTHER),
-    "forecast": lambda: forecast(BEFORE),
-    "forecast quality": lambda: forecast_quality(ONE, OTHER),
-    "slices": lambda: slices(BEFORE, AFTER, np.random.default_rng(0).normal(size=(200, 3))),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
@@ -98,16 +76,11 @@ RESULTS = {
     "intersections, classes": lambda: intersections(BEFORE, AFTER),
     "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),
     "trends": lambda: trends(BEFORE, AFTER, np.arange(200.0), column=COLUMN, individuals=WRITERS),
-    "factors": lambda: factors(TABLE, **SPARSE),
-    "factors, binomial": lambda: factors_glm(TABLE, **SPARSE),
     "operating points": operated,
     "operating points, no choice": lambda: operating_points(
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
     ),
-    "all remedies": lambda: remedies({"distillation": (BEFORE, AFTER, population(2, hurt=[3]))}),
     "pairs": lambda: compare(ONE, OTHER),
-    "survey": lambda: survey(answers()),
-    "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
     "plan": lambda: plan(guessed_spread(), 3),
     "gate plan": lambda: plan_gate(
         guessed_model(guessed_spread()), Limits(overall_drop_pp=20), members=[2], images=[50]
@@ -118,6 +91,7 @@ RESULTS = {
         {"a": measure(BEFORE, AFTER), "b": measure(ONE, OTHER), "c": None}
     ),
     "gate": lambda: gate(BEFORE, AFTER, Limits(worst_class_drop_pp=2, flips=0.1)),
+    **dict(contributed("RESULTS")),
 }
 
 

@@ -25,7 +25,6 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.audits.distortion.slopes import slope_frame, slope_intervals
 from tfaudit.audits.exemplars.chart import difficulty_bars
-from tfaudit.audits.factors.regression import factors
 from tfaudit.audits.groups.chart import individuals_chart
 from tfaudit.audits.groups.groups import groups, individual_fits
 from tfaudit.audits.groups.order import largest_losses_first
@@ -454,7 +453,7 @@ def test_accuracy_ends_at_all_and_lines_go_on_over_levels_without_a_slope():
     assert (path.count("M"), path.count("L")) == (1, 10)
 
 
-# Chance and factors
+# Chance
 
 
 def test_bars_of_chance_hold_every_permutation_and_the_line_stands_at_what_was_found():
@@ -475,28 +474,6 @@ def test_bars_of_chance_hold_every_permutation_and_the_line_stands_at_what_was_f
     assert {bar["high"] - bar["low"] for bar in bars} == {125}
     title = "PIEs: 2,500 observed, 1,027 by chance, p < 0.001"
     assert chart["vconcat"][0]["title"] == title
-
-
-@pytest.mark.parametrize(("n", "mark"), [(300, "circle"), (5000, "rect")])
-def test_estimates_have_the_unit_of_their_axis_and_residuals_count_every_row(n, mark):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.random((n, 2)), columns=["sparsity", "class_entropy"])
-    table["imbalance"] = rng.normal(0, 0.03, n)
-    noise = rng.normal(0, 0.03, n)
-    found = factors(table.assign(accuracy=0.7 - 0.2 * table["sparsity"] + noise))
-    rows = rows_of(found.chart()).set_index("term")
-    estimates = found.frame().set_index("term")["estimate"]
-    steps = {"imbalance": 1, "class_entropy": 100, "sparsity": 100}  # per point, per bit, per unit
-    for term, step in steps.items():
-        assert rows.loc[term, "estimate"] == pytest.approx(step * estimates[term])
-    chart = found.diagnostics_chart().to_dict()
-    cloud, histogram, spread = chart["vconcat"]
-    by_target, counts = (
-        pd.DataFrame(chart["datasets"][panel["data"]["name"]]) for panel in (spread, histogram)
-    )
-    assert by_target["rows"].sum() == counts["count"].sum() == n
-    assert (by_target["low"] <= by_target["median"]).all()
-    assert cloud["layer"][0]["mark"]["type"] == mark
 
 
 # Trade-offs

@@ -1,6 +1,5 @@
 """A report holds the sections that its study's data allow, and no others."""
 
-import dataclasses
 import json
 import re
 
@@ -18,16 +17,13 @@ from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import Exemplars, exemplars
-from tfaudit.audits.factors.regression import Factors
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.survey.questions import QUESTIONS
 from tfaudit.charts.rendering import widened
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.columns import text_columns
 from tfaudit.outlets.html import write_report
 from tfaudit.outlets.references import SOURCES
-from tfaudit.outlets.sections.factors import withdrawn
 from tfaudit.outlets.sections.order import study_sections
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
@@ -149,63 +145,6 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     assert not any("trained independently" in note for note in found.notes)
 
 
-def test_terms_without_evidence_by_class_are_named():
-    rows = [  # estimate, interval by HAC errors, and by class, with its error
-        ("Intercept", 0.9, 0.8, 1.0, 0.7, 1.1, 0.1),
-        ("class_entropy", -0.02, -0.03, -0.01, -0.05, 0.01, 0.01),
-        ("sparsity", 0.6, 0.4, 0.8, 0.3, 0.9, 0.1),
-        ("imbalance", 0.1, -0.1, 0.3, -0.2, 0.4, 0.1),
-    ]
-    names = ["term", "estimate", "low", "high", "cluster_low", "cluster_high", "cluster_se"]
-    fit = Factors("ols", "", pd.DataFrame(rows, columns=names), pd.DataFrame(), {}, ())
-    note = "Errors that allow for correlation within a class leave no evidence for: entropy of the images."
-    assert withdrawn(fit) == (note,)
-    few = fit.coefficients.assign(cluster_low=np.nan, cluster_high=np.nan)  # no tests by class
-    assert withdrawn(dataclasses.replace(fit, coefficients=few)) == (
-        "Errors that allow for correlation within a class leave no evidence for: intercept, "
-        "entropy of the images, sparsity.",
-    )
-    single = few.assign(cluster_se=np.nan)  # one class: no errors by class
-    assert withdrawn(dataclasses.replace(fit, coefficients=single)) == ()
-
-
-@pytest.mark.slow
-def test_three_sparsities_make_factors(tmp_path):
-    store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
-    table = pd.DataFrame(
-        {"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]}
-    )
-    store.save_table("classes", table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
-    found = sections_of(store)["factors"]
-    terms = cells(found.tables[0])["term"]
-    words = {
-        "sparsity",
-        "exp(sparsity)",
-        "accuracy before",
-        "share of the training set",
-        "entropy of the images",
-    }
-    assert words <= set(terms)
-    assert "quartile of accuracy before" not in terms  # five classes are too few to estimate it
-    assert not any("_" in term or "[" in term for term in terms)
-    (formula,) = (
-        note for note in found.notes if note.startswith("Formula ([P] eq. 2): accuracy ~ ")
-    )
-    assert "np.exp(sparsity)" in formula
-    assert any(note.startswith("R² ") for note in found.notes)
-
-
-@pytest.mark.slow
-def test_a_human_study(store):
-    random = np.random.default_rng(0)
-    answers = pd.DataFrame({"rater": ["a"] * 40 + ["b"] * 40, "example": [*range(40)] * 2})
-    answers["is_pie"] = answers["example"] % 2 == 0
-    for question in QUESTIONS:
-        answers[question.key] = random.integers(0, 2, len(answers))
-    found = sections_of(store, answers=answers)["survey"]
-    assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
-
-
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     """One report with every section but the survey and the pairs."""
@@ -273,7 +212,7 @@ def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
         compute=lambda data, key, alpha: exemplars(data.baseline, data.populations[key]),
         shown=shown,
     )
-    monkeypatch.setitem(AUDITS, "difficulty", audit)
+    monkeypatch.setitem(AUDITS.core, "difficulty", audit)
     section = sections_of(store)["difficulty"]
     told = section.title, section.question, section.source
     assert told == (shown.title, shown.question, shown.source)

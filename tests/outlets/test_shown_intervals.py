@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 from rich.console import Console
 
+from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.classes.declaration import CLASSES
@@ -17,8 +18,6 @@ from tfaudit.audits.divergence.declaration import DIVERGENCE
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import flip_rates
-from tfaudit.audits.forecast.declaration import FORECAST
-from tfaudit.audits.forecast.quality import forecast_quality
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
@@ -114,7 +113,7 @@ AUDITS = {
     "one model": (MODEL_PAIR, compare, {"members": 1}),
     "flips": (NEGATIVE_FLIPS, flip_rates, {}),
     "divergence": (DIVERGENCE, divergence, {}),
-    "forecast": (FORECAST, forecast_quality, {}),
+    **dict(contributed("SHOWN_INTERVALS")),
     "groups": (GROUPS, lambda *sides, paired: groups(*sides, sides[0].labels % 2), {}),
 }
 

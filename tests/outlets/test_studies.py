@@ -26,21 +26,6 @@ def test_several_studies_are_compared_and_written(tmp_path, monkeypatch):
     assert "<b>two" not in page
 
 
-def test_three_sparsities_explain_class_accuracy(tmp_path):
-    levels = tuple(Pruned(level) for level in (0.5, 0.7, 0.9))
-    for name, model in (("one", "lenet_r"), ("two", "lenet_p")):
-        make_study(tmp_path / name, name=name, model=model, variants=levels)
-    out = tmp_path / "both.html"
-    arguments = ["report", str(tmp_path / "one"), str(tmp_path / "two"), "--out", str(out)]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert done.exit_code == 0
-    page = out.read_text()
-    assert '<section id="factors">' in page
-    assert "model lenet_r" in page
-    assert page.count("<svg") == 2  # the coefficients, and the fit with its residuals
-    assert "M. Paganini. Prune Responsibly" in page
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,12 +1,11 @@
-"""Several studies together: recall distortion, [R] tables 5-7, 9 and 10, and what explains class accuracy, [P] 3.1."""
+"""Several studies together: recall distortion, [R] tables 5-7, 9 and 10."""
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tfaudit.analysis.audits import factor_table, factors_of, pruned_keys, pruned_variants
+from tfaudit.analysis.audits import pruned_variants
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.audits.distortion.slope_tables import accuracy_table, p_table, variance_table
@@ -16,29 +15,26 @@ from tfaudit.audits.result import Result
 from tfaudit.errors import InputError
 from tfaudit.study.study import Study
 
-if TYPE_CHECKING:
-    from tfaudit.audits.factors.regression import Factors
-
 FACTORS = ("study", "dataset", "model", "method", "level")
 
 
 @dataclasses.dataclass(frozen=True)
 class AcrossStudies(Result):
-    """Slopes and class accuracies of the pruned variants of several studies.
+    """Slopes of the pruned variants of several studies.
 
     Attributes:
         slopes: one row per study, method, level and member; see `frame`.
         paired: whether all pruned members are made from dense ones.
         alternative: alternative of the tests between studies: "greater" if only the models differ (the first study's
             slope is larger, [R] tables 5 and 6), "less" if only the data sets do (table 7), else "two-sided".
-        classes: one row per class, member and pruned variant of all studies; see `class_table`.
+        study_audits: the audits of each study.
         alpha: significance level of the first study's audits.
     """
 
     slopes: pd.DataFrame
     paired: bool
     alternative: str
-    classes: pd.DataFrame
+    study_audits: tuple[StudyAudit, ...]
     alpha: float
     notes = ()
 
@@ -87,16 +83,9 @@ class AcrossStudies(Result):
         """Return [R] table 11: mean variance of recall before pruning and at each level, by study and method."""
         return variance_table(self.slopes.drop(columns=["dataset", "model"]))
 
-    def factors(self) -> "tuple[Factors, ...]":
-        """Return the regressions of class accuracy over all studies, [P] 3.1: least squares and binomial.
-
-        Empty where no study is pruned to three sparsities or more, or where neither model fits.
-        """
-        return factors_of(self.classes, self.alpha) if len(self.classes) else ()
-
 
 def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
-    """Join the slopes of recall distortion and the class accuracies of several studies, in their order.
+    """Join the slopes of recall distortion of several studies, in their order.
 
     Consecutive studies are compared at every level that they share: give the smallest model or the simplest data set
     first.
@@ -135,13 +124,11 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
     )
     kinds = {(True, False): "greater", (False, True): "less"}
     alternative = kinds.get((len(models) > 1, len(datasets) > 1), "two-sided")
-    tables = [factor_table(a.data, keys) for a in study_audits if (keys := pruned_keys(a.data))]
-    classes = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return AcrossStudies(
         slope_frame(distortions, by=FACTORS),
         paired,
         alternative,
-        classes,
+        tuple(study_audits),
         study_audits[0].data.alpha,
     )
 

@@ -4,11 +4,10 @@ A row of `AUDITS` drives what is computed ahead, how it is cached, and where it 
 the viewer a page for every audit that is `shown`.
 """
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -23,12 +22,8 @@ from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audits.divergence.declaration import DIVERGENCE
 from tfaudit.audits.divergence.divergence import Divergence, divergence
-from tfaudit.audits.factors.class_table import class_table
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
-from tfaudit.audits.forecast.declaration import FORECAST
-from tfaudit.audits.forecast.forecast import FIRST, forecast
-from tfaudit.audits.forecast.quality import ForecastQuality, forecast_quality
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.groups.groups import Groups, groups
@@ -40,29 +35,25 @@ from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness
-from tfaudit.audits.slices.declaration import SLICES
-from tfaudit.audits.slices.slices import Slices, slices
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
 from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends, trends
-from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.extensions import Registry
 from tfaudit.stats.two_way import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
-
-if TYPE_CHECKING:
-    from tfaudit.audits.factors.regression import Factors
 
 
 def _populations(data: StudyData, key: str) -> bool:
     return key != BASELINE and min(len(data.members[BASELINE]), len(data.members[key])) > 1
 
 
-def _measurable(data: StudyData, key: str) -> bool:
+def measurable(data: StudyData, key: str) -> bool:
+    """Return whether a gate can measure a variant: one model against one, or populations."""
     return key != BASELINE and (data.is_single(key) or _populations(data, key))
 
 
-def _made_from_dense(data: StudyData, key: str) -> bool:
+def made_from_dense(data: StudyData, key: str) -> bool:
+    """Return whether each model of a variant was made from one of the baseline's, and both have probabilities."""
     made = key != BASELINE and (data.is_single(key) or data.is_paired(key))
     return made and data.has_probabilities(key)
 
@@ -98,7 +89,7 @@ class Audit:
     shown: Declaration | None = None
 
 
-def _compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[..., Any]:
+def compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[..., Any]:
     """Return a function that compares a variant with the baseline, with all columns of groups if `by_groups`."""
 
     def compute(data: StudyData, key: str, **options: Any) -> Any:
@@ -133,16 +124,6 @@ def _measured_under_corruption(data: StudyData, key: str, **options: Any) -> Mea
     return measured.with_corruptions(data.corrupted_pair(key))
 
 
-def study_slices(data: StudyData, key: str, *, alpha: float = 0.05) -> Slices:
-    """Return the slices of a variant by the features that the study holds."""
-    features = data.features
-    if features is None:
-        expected = f"those that `tfaudit slices {data.store.directory}` writes"
-        raise InputError("features", "those of other examples", expected)
-    sides = data.baseline, data.populations[key]
-    return slices(*sides, features, facts=data.facts, alpha=alpha)
-
-
 def _under_corruption(data: StudyData, key: str) -> bool:
     return bool(data.conditions) and key in data.corrupted_keys
 
@@ -159,22 +140,19 @@ def _added_groups(data: StudyData, _: str) -> object:
     return data.groups_fingerprint
 
 
-def _features(data: StudyData, _: str) -> object:
-    return [data.fingerprints.features, data.groups_fingerprint]
-
-
-_ONE_POPULATION: dict[str, Any] = {
+ONE_POPULATION: dict[str, Any] = {
     "applies": lambda data, key: True,
     "variants": lambda key: (key,),
     "options": lambda data, key: {},
 }
+"""Fields of an audit of one population, compressed or not."""
 
 _ALL = (
     Audit(
         name="counts",
         result=PredictionCounts,
         compute=lambda data, key: count_predictions(data.populations[key]),
-        **_ONE_POPULATION,
+        **ONE_POPULATION,
     ),
     Audit(
         name="unfairness",
@@ -182,14 +160,7 @@ _ALL = (
         compute=lambda data, key: trade_offs(
             {key: data.populations[key]}, pd.DataFrame(index=[key])
         ),
-        **_ONE_POPULATION,
-    ),
-    Audit(
-        name="smallest_margins",
-        result=pd.DataFrame,
-        compute=lambda data, key: forecast(data.baseline).frame().head(FIRST),
-        **_ONE_POPULATION
-        | {"applies": lambda data, key: key == BASELINE and data.has_probabilities(key)},
+        **ONE_POPULATION,
     ),
     Audit(
         name="variant",
@@ -207,23 +178,23 @@ _ALL = (
     Audit(
         name="measurements",
         result=Measurements,
-        compute=_compared(measure),
+        compute=compared(measure),
         options=_of_variants,
-        applies=_measurable,
+        applies=measurable,
     ),
     Audit(
         name="corrupted_measurements",
         result=Measurements,
         compute=_measured_under_corruption,
         options=_of_variants,
-        applies=lambda data, key: _measurable(data, key) and key in data.corrupted_keys,
+        applies=lambda data, key: measurable(data, key) and key in data.corrupted_keys,
         arguments=lambda data, key: (),  # only for a limit on the drop under corruption
         depends_on=_evaluations,
     ),
     Audit(
         name="class_impact",
         result=ClassImpact,
-        compute=_compared(class_impact),
+        compute=compared(class_impact),
         applies=_populations,
         # "variant" has the first.
         arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],
@@ -231,41 +202,34 @@ _ALL = (
     Audit(
         name="model_pair",
         result=PairComparison,
-        compute=_compared(compare),
+        compute=compared(compare),
         applies=lambda data, key: key != BASELINE and data.is_single(key),
         shown=MODEL_PAIR,
     ),
     Audit(
         name="negative_flips",
         result=NegativeFlips,
-        compute=_compared(flip_rates),
+        compute=compared(flip_rates),
         shown=NEGATIVE_FLIPS,
-    ),
-    Audit(
-        name="forecast",
-        result=ForecastQuality,
-        compute=_compared(forecast_quality),
-        applies=_made_from_dense,
-        shown=FORECAST,
     ),
     Audit(
         name="divergence",
         result=Divergence,
-        compute=_compared(divergence),
-        applies=_made_from_dense,
+        compute=compared(divergence),
+        applies=made_from_dense,
         shown=DIVERGENCE,
     ),
     Audit(
         name="calibration",
         result=Calibration,
-        compute=_compared(calibration),
+        compute=compared(calibration),
         applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
         shown=CALIBRATION,
     ),
     Audit(
         name="distortion",
         result=Distortion,
-        compute=_compared(distortion),
+        compute=compared(distortion),
         options=lambda data, key: {},
         applies=lambda data, key: key != BASELINE and data.shares_members(key),
         shown=DISTORTION,
@@ -286,7 +250,7 @@ _ALL = (
     Audit(
         name="intersections",
         result=Intersections,
-        compute=_compared(intersections, by_groups=True),
+        compute=compared(intersections, by_groups=True),
         applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
         depends_on=_added_groups,
         shown=INTERSECTIONS,
@@ -294,18 +258,10 @@ _ALL = (
     Audit(
         name="attributes",
         result=Attributes,
-        compute=_compared(attributes, by_groups=True),
+        compute=compared(attributes, by_groups=True),
         applies=lambda data, key: key != BASELINE and bool(data.group_columns),
         depends_on=_added_groups,
         shown=ATTRIBUTES,
-    ),
-    Audit(
-        name="slices",
-        result=Slices,
-        compute=study_slices,
-        applies=lambda data, key: _measurable(data, key) and data.has_features,
-        depends_on=_features,
-        shown=SLICES,
     ),
     Audit(
         name="trends",
@@ -325,78 +281,11 @@ _ALL = (
     ),
 )
 
-AUDITS: Mapping[str, Audit] = {audit.name: audit for audit in _ALL}
-"""Audits by name, in the order of the report and of the viewer's menu."""
-
-
-SPARSITIES = 3
-"""Sparsities that `factors_of` needs: its model has a linear and an exponential term."""
-
-
-def pruned_keys(data: StudyData) -> tuple[str, ...]:
-    """Return the keys of the pruned variants if they have three sparsities or more; otherwise none."""
-    variants = pruned_variants(data)
-    sparsities = {variant.level for variant in variants.values()}
-    return tuple(variants) if len(sparsities) >= SPARSITIES else ()
+AUDITS = Registry("audits", {audit.name: audit for audit in _ALL})
+"""Audits by name, in the order of the report and of the viewer's menu; those of extensions come last."""
 
 
 def pruned_variants(data: StudyData) -> dict[str, Pruned]:
     """Return the pruned variants that have members, by key."""
     variants = {key: data.study.variant(key) for key in data.compressed_keys}
     return {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
-
-
-def sparsity_of(data: StudyData, key: str, variant: Pruned) -> float | None:
-    """Return the sparsity of a pruned variant; the mean of its members if it is pruned by a ratio."""
-    return variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"]
-
-
-def factor_table(data: StudyData, keys: Sequence[str]) -> pd.DataFrame:
-    """Return the class accuracies under pruned variants and what may explain them, the input of `factors_of`."""
-    varied = [name for name in data.study.varied_settings if name != "treatment"]
-    variants = pruned_variants(data)
-    descriptions = {
-        key: {
-            "dataset": str(data.study.dataset),
-            "model": str(data.study.model),
-            "technique": variants[key].pruning_method(*varied),
-            "weight_treatment": variants[key].treatment,
-            "sparsity": sparsity_of(data, key, variants[key]),
-        }
-        for key in keys
-    }
-    populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
-    described = pd.DataFrame.from_dict(descriptions, orient="index")
-    return class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
-
-
-def factors_of(table: pd.DataFrame, alpha: float) -> "tuple[Factors, ...]":
-    """Return the least-squares and the binomial model of class accuracy of a `factor_table`; () if neither fits.
-
-    With few classes the quartiles are left out.
-    """
-    from tfaudit.audits.factors.regression import (
-        factors,
-        factors_glm,
-    )  # loads statsmodels, which takes half a second
-
-    for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
-        with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation
-            options: dict[str, Any] = {"without": without, "confidence": 1 - alpha}
-            return factors(table, **options), factors_glm(table, **options)
-    return ()
-
-
-def _unpaired(data: StudyData, key: str) -> Predictions:
-    """Return a variant's predictions; members without a dense parent get names that no dense member has."""
-    population = data.populations[key]
-    if data.is_paired(key):
-        return population
-    return Predictions(
-        population.labels,
-        population.ranked,
-        members=[f"{key}/{member}" for member in population.members],
-        class_names=population.class_names,
-        example_ids=population.example_ids,
-        clusters=population.clusters,
-    )

@@ -73,6 +73,12 @@ def has_images(store: Store, split: str) -> bool:
     return any(any(store.images(split, chunk)) for chunk in chunks)
 
 
+def previews_of(store: Store, split: str, positions: Iterable[int]) -> dict[int, bytes]:
+    """Return the images or texts of a split by position, each once and in order."""
+    wanted = sorted(set(map(int, positions)))
+    return dict(zip(wanted, store.images(split, wanted), strict=True))
+
+
 def is_picture(content: bytes) -> bool:
     """Return whether what a study stores of an example is a picture, not a text.
 

@@ -8,11 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_keys
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.cache import cached, digest
 from tfaudit.analysis.image_strip import ImageStrip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
@@ -32,9 +32,6 @@ from tfaudit.audits.verdict.study_verdict import SIZES, StudyVerdict, known_size
 from tfaudit.errors import InputError, listed, require, require_one_of
 from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
-
-if TYPE_CHECKING:
-    from tfaudit.audits.factors.regression import Factors
 
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
@@ -124,7 +121,7 @@ class StudyAudit:
         audit = AUDITS[name]
         data = self.data
         require_one_of("variant", key, data.titles)
-        return self._cached(
+        return self.cached(
             ".".join([name, key, *map(_file_name, arguments.values())]),
             audit.result,
             lambda: audit.compute(data, key, **audit.options(data, key), **arguments),
@@ -165,7 +162,7 @@ class StudyAudit:
             key: next((name for name in names if AUDITS[name].applies(data, key)), None)
             for key in data.compressed_keys
         }
-        slices = AUDITS["slices"] if limits.slice_drop_pp is not None else None
+        slices = AUDITS.get("slices") if limits.slice_drop_pp is not None else None
         sliced = [key for key in measurable if slices and slices.applies(data, key)]
         by_groups = limits.group_drop_pp is not None and data.group_columns
         grouped = [key for key, name in measurable.items() if name and by_groups]
@@ -198,7 +195,7 @@ class StudyAudit:
             of_groups = data.groups_fingerprint if grouped else None
             return [of_measured, of_groups, limits.as_dict(), missing, data.examples_are]
 
-        verdict = self._cached(
+        verdict = self.cached(
             f"verdict by {limits}, without {missing}",
             StudyVerdict,
             compute,
@@ -277,22 +274,6 @@ class StudyAudit:
         require(key in keys, "variant", key, ", ".join(keys) or "none: no conditions")
         return self.result("robustness", key)
 
-    def factors(self) -> tuple[Factors, ...]:
-        """Return the regressions of class accuracy, [P]; () with fewer than three sparsities or too few classes."""
-        if not (keys := pruned_keys(self.data)):
-            return ()
-        from tfaudit.audits.factors.regression import Factors  # loads statsmodels
-
-        kind = tuple[Factors, ...]
-
-        def compute() -> tuple[Factors, ...]:
-            return factors_of(factor_table(self.data, keys), self.data.alpha)
-
-        def inputs() -> object:
-            return [self.data.fingerprints.classes, self.data.alpha]
-
-        return self._cached("factors", kind, compute, (BASELINE, *keys), inputs)
-
     def most_lost_image(self) -> ImageStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""
         keys = (BASELINE, *self.data.corrupted_keys)
@@ -310,7 +291,7 @@ class StudyAudit:
             robustness = {key: self.robustness(key) for key in self.data.corrupted_keys}
             return most_lost_image(self.data, robustness, counts)
 
-        return self._cached("strip", ImageStrip | None, compute, keys, inputs)
+        return self.cached("strip", ImageStrip | None, compute, keys, inputs)
 
     def trade_offs(self) -> pd.DataFrame:
         """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.
@@ -339,7 +320,7 @@ class StudyAudit:
             return {}
         return dict(zip(costs["variant"], costs[column], strict=True))
 
-    def _cached(
+    def cached(
         self,
         name: str,
         kind: Any,

@@ -2,13 +2,11 @@
 
 Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
-Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`, `forecast` and `forecast_quality`
+Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`
 Two models    `compare`, `gate` with `Limits`
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
-Groups        `groups`, `intersections`, `attributes`, `trends`; `slices` where no group is known
+Groups        `groups`, `intersections`, `attributes`, `trends`
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
-Regression    `class_table`, `factors`, `factors_glm`
-Human raters  `survey_sample`, `survey`
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
@@ -27,12 +25,9 @@ _MODULES = {
     "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
     "calibration.calibration": ("calibration", "Calibration"),
     "divergence.divergence": ("divergence", "Divergence"),
-    "forecast.forecast": ("forecast", "Forecast"),
-    "forecast.quality": ("forecast_quality", "ForecastQuality"),
     "flips.negative_flips": ("flip_rates", "NegativeFlips"),
     "groups.groups": ("groups", "Groups"),
     "intersections.intersections": ("intersections", "Intersections"),
-    "slices.slices": ("slices", "Slices"),
     "trends.trends": ("trends", "Trends"),
     "attributes.attributes": ("attributes", "Attributes"),
     "prediction_counts.prediction_counts": ("count_predictions", "PredictionCounts"),
@@ -45,10 +40,6 @@ _MODULES = {
         "pareto_shares",
         "OperatingPoints",
     ),
-    "factors.class_table": ("class_table",),
-    "factors.regression": ("factors", "factors_glm", "Factors"),
-    "survey.sample": ("survey_sample", "SurveySample"),
-    "survey.survey": ("survey", "Survey"),
     "gate.gate": ("gate", "judge", "Verdict"),
     "gate.measurements": ("measure", "Measurements"),
     "gate.limits": ("Limits",),

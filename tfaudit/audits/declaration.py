@@ -69,6 +69,7 @@ class Declaration:
         title: heading of its section and page.
         question: the question it answers, in one short sentence without the words of the method.
         method: how it is answered, behind the question mark of its page: what is compared, tested and corrected.
+        part: title of the part of the report, one of `tfaudit.outlets.sections.order.PARTS`.
         source: source of the method, such as "[R] 5"; may be empty.
         charts: charts in order; the first is the main one.
         overview: a table of all variants, to which each result adds its rows; None if there is no such table.
@@ -82,6 +83,7 @@ class Declaration:
     title: str
     question: str
     method: str = ""
+    part: str = "Methods"
     source: str = ""
     charts: tuple[Chart, ...] = (Chart(),)
     overview: Table | None = None

@@ -15,14 +15,12 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     compare,
     cost,
     doctor,
-    forecast,
     gate,
     plan,
     prepare,
     recipes,
     report,
     run,
-    slices,
     view,
 )
 from tfaudit.cli.console import app, bad_input_code, err

@@ -11,23 +11,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.analysis.audits import study_slices
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.gate.measurements import Corrupted
-from tfaudit.audits.slices.slices import Slices
-from tfaudit.audits.slices.slices import slices as slices_of
+from tfaudit.audits.gate.measurements import Corrupted, TestedSlices
 from tfaudit.cli.options import ImageOptions
 from tfaudit.cli.steps import Steps
 from tfaudit.errors import InputError, require
+from tfaudit.extensions import Registry
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
 from tfaudit.readers.outcome_files import OutcomeFiles
 from tfaudit.readers.prediction_files import PredictionFiles, read_columns, read_groups
 from tfaudit.stats.group_codes import MISSING
 from tfaudit.store.store import Store, open_store
+
+LIMITS = Registry("limits", {})
+"""What limits need beside predictions, by name: functions of both populations and the features of the examples."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +65,7 @@ class GatedModel:
     notes: tuple[str, ...] = ()
     corrupted: Corrupted | None = None
     groups: pd.DataFrame | None = None
-    slices: Slices | None = None
+    slices: TestedSlices | None = None
     examples_are: str = "images"
     name: str = ""
 
@@ -197,6 +199,7 @@ def from_study(
     elif groups is not None and (groups.names or data.group_columns):
         columns = data.groups if groups.names else data.groups[data.group_columns]
         named = groups.chosen(columns.reset_index(drop=True), str(directory))
+    search = AUDITS.get("slices") if slices else None
     pairs = {}
     for key in keys:
         steps.begin(f"Reading {store.study.names[key]}")
@@ -210,7 +213,7 @@ def from_study(
             notes=store.remarks(split),
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
             groups=named,
-            slices=study_slices(data, key) if slices and data.has_features else None,
+            slices=search.compute(data, key) if search and data.has_features else None,
             examples_are=data.examples_are,
             name=store.study.names[key],
         )
@@ -327,7 +330,9 @@ def from_models(
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     paths = [Path(word) for word in compressed]
     require_model_files(baseline=[Path(baseline[0])], compressed=paths)
-    models = predict_models(Path(baseline[0]), paths, data, options, features=slices, steps=steps)
+    search = LIMITS.get("slice_drop_pp") if slices else None
+    wanted = search is not None
+    models = predict_models(Path(baseline[0]), paths, data, options, features=wanted, steps=steps)
     size = models.sizes["baseline"]
     named = None
     if groups is not None and groups.path is not None:
@@ -342,9 +347,7 @@ def from_models(
             signature=options.signature,
             notes=models.notes,
             groups=named,
-            slices=None
-            if models.features is None
-            else slices_of(models.baseline, predictions, models.features),
+            slices=search and search(models.baseline, predictions, models.features),
             examples_are=models.examples_are,
         )
         for (name, predictions), path in zip(models.compressed.items(), paths, strict=True)

@@ -28,7 +28,6 @@ lazy_names(
         "PolynomialDecay": "pruning.schedules",
         "ConstantSparsity": "pruning.schedules",
         "TFMOT": "pruning.tfmot_masks",
-        "Distillation": "remedies.distillation",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
         "MicroBatches": "micro_batches",

@@ -20,8 +20,13 @@ GROUP = "tfaudit.extensions"
 
 OURS = (
     "exports",
+    "factors",
+    "forecast",
     "ray",
+    "remedies",
     "search",
+    "slices",
+    "survey",
 )
 """Extensions of this package, by the name of their folder."""
 
@@ -39,6 +44,11 @@ class Extension:
         uses: names of the extensions that it imports.
         names: public names below `tfaudit`, such as "forecast" or "audits.forecast".
         audits: audits of a variant, each a `tfaudit.analysis.audits.Audit`.
+        sections: sections of a report made by hand, functions of a `StudyAudit`; they replace those of audits so named.
+        joint_sections: the same of a report on several studies, functions of an `AcrossStudies`.
+        pages: pages of the viewer, each a `tfaudit.app.viewer_page.ViewerPage`, for audits that need one of their own.
+        limits: what limits of the gate need, functions of both populations and the features of the examples.
+        remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
         engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
         commands: subcommands of `tfaudit`, functions with Typer's annotations.
         exports: formats of `tfaudit export`, each a `tfaudit.outlets.registry.Outlet`.
@@ -52,6 +62,11 @@ class Extension:
     uses: tuple[str, ...] = ()
     names: Places = dataclasses.field(default_factory=dict)
     audits: Places = dataclasses.field(default_factory=dict)
+    sections: Places = dataclasses.field(default_factory=dict)
+    joint_sections: Places = dataclasses.field(default_factory=dict)
+    pages: Places = dataclasses.field(default_factory=dict)
+    limits: Places = dataclasses.field(default_factory=dict)
+    remedies: Places = dataclasses.field(default_factory=dict)
     engines: Places = dataclasses.field(default_factory=dict)
     commands: Places = dataclasses.field(default_factory=dict)
     exports: Places = dataclasses.field(default_factory=dict)
@@ -123,17 +138,17 @@ class Registry(Mapping[str, Any]):
 
     def __init__(self, kind: str, core: Mapping[str, Any]) -> None:
         self._kind = kind
-        self._core = core
+        self.core = core
 
     def __getitem__(self, name: str) -> Any:
-        found = self._core[name] if name in self._core else declared(self._kind)[name][1]
+        found = self.core[name] if name in self.core else declared(self._kind)[name][1]
         return load(found) if isinstance(found, str) else found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._core or name in declared(self._kind)
+        return name in self.core or name in declared(self._kind)
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._core, **declared(self._kind)})
+        return iter({**self.core, **declared(self._kind)})
 
     def __len__(self) -> int:
-        return len({**self._core, **declared(self._kind)})
+        return len({**self.core, **declared(self._kind)})

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.factors.design import term_title
 from tfaudit.audits.ties import count_text
 from tfaudit.audits.verdict.study_verdict import GZIPPED
 from tfaudit.datasets.corruptions.registry import corruption_title
@@ -941,11 +940,7 @@ PARTS["Operating points"] = {
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
 }
 PARTS["Factors"] = {
-    "factors.term": Column(
-        "term",
-        help="Term of the formula; × joins terms whose effects depend on each other",
-        words=term_title,
-    ),
+    "factors.term": _text("term", "Term of the formula; × joins terms that depend on each other"),
     "estimate": _number("estimate", "+.4f"),
     "se": _number(
         "HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from tfaudit.analysis.across_studies import AcrossStudies
+from tfaudit.extensions import Registry
 from tfaudit.outlets.columns import P
 from tfaudit.outlets.grid import Grid, crosstab
 from tfaudit.outlets.html import drawings, style_sheet
 from tfaudit.outlets.references import cited
 from tfaudit.outlets.sections.distortion import VARIANCE
-from tfaudit.outlets.sections.factors import factors_section
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.templates import PAGES
 from tfaudit.store.requested_files import write_requested
@@ -31,9 +31,9 @@ MEANS = (
 
 
 def studies_sections(result: AcrossStudies) -> tuple[Section, ...]:
-    """Return the joint results of several studies: recall distortion [R], and factors of class accuracy [P]."""
-    explained = factors_section(result)
-    return (_distortion(result), *([explained] if explained else []))
+    """Return the joint results of several studies: recall distortion [R], and what extensions add."""
+    added = (make(result) for make in Registry("joint_sections", {}).values())
+    return (_distortion(result), *filter(None, added))
 
 
 def write_studies(result: AcrossStudies, out: Path) -> Path:

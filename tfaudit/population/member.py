@@ -32,7 +32,6 @@ from tfaudit.compress.quantization_aware.quantization_aware import (
     check_rounding,
     quantization_aware,
 )
-from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part
@@ -47,7 +46,7 @@ from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.quantization import DRAWN
-from tfaudit.study.remedies import DistillationRemedy
+from tfaudit.study.remedies import Remedy
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized, Variant
@@ -74,7 +73,7 @@ class MemberMaker:
         self._aware_trainer = functools.cache(self._new_aware_trainer)
         self._load = functools.partial(load_member, store, data=self._train)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
-        self._distillations: dict[DistillationRemedy, Distillation] = {}
+        self._callbacks: dict[Remedy, Any] = {}
 
     def prepare(self, key: str) -> None:
         """Build the parts that all members of a variant share; a wrong setting raises `InputError`."""
@@ -227,17 +226,17 @@ class MemberMaker:
             seed=seed,
             split_seed=dense_seed,
             early=early,
-            remedies=[self._distillation(remedy, member) for remedy in variant.remedies],
+            remedies=[self._callback(remedy, member) for remedy in variant.remedies],
             checkpoint=checkpoint,
         )
 
-    def _distillation(self, remedy: DistillationRemedy, member: int) -> Distillation:
+    def _callback(self, remedy: Any, member: int) -> keras.callbacks.Callback:
         """Return the callback of all members, whose traced functions they share, with this member's teacher."""
         dense = self._parent("dense", member)
-        if remedy not in self._distillations:
-            self._distillations[remedy] = Distillation(dense, **remedy.settings())
-        self._distillations[remedy].teacher = dense
-        return self._distillations[remedy]
+        if remedy not in self._callbacks:
+            self._callbacks[remedy] = remedy.callback(dense)
+        self._callbacks[remedy].teacher = dense
+        return self._callbacks[remedy]
 
     def _new_trainer(self, key: str) -> AnyTrainer:
         study = self._store.study

@@ -9,7 +9,6 @@ lazy_names(
         "Training": "training",
         "Pruned": "variants",
         "Quantized": "variants",
-        "DistillationRemedy": "remedies",
         "QuantizationAwareRemedy": "remedies",
         "rounds": "iterative",
     },

@@ -2,23 +2,21 @@
 
 import dataclasses
 import itertools
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from tfaudit.errors import InputError, listed, require
+from tfaudit.extensions import Registry
 from tfaudit.study.settings import (
     changed_settings,
-    check_positive,
     check_settings,
-    set_fields,
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Remedy:
-    """Settings of a remedy."""
+class Remedy:
+    """Settings of a remedy; one of pruning has a method `callback`, which takes the dense model."""
 
     name: ClassVar[str]
     word: ClassVar[str]  # name in tables for a model that was trained with it
@@ -54,31 +52,7 @@ class _Remedy:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DistillationRemedy(_Remedy):
-    """Distillation from the dense member of the same number; settings as in `tfaudit.Distillation`.
-
-    >>> DistillationRemedy(temperature=2.0).key
-    'distillation.temperature=2'
-    """
-
-    temperature: float = 4.0
-    weight: float = 1.0
-    focus: tuple[float, float] | None = None
-    name: ClassVar[str] = "distillation"
-    word: ClassVar[str] = "distilled"
-
-    def __post_init__(self) -> None:
-        focus = None if self.focus is None else tuple(self.focus)
-        set_fields(self, focus=focus)
-        pair = (1, 0) if focus is None else focus
-        valid = len(pair) == 2 and min(pair) >= 0 and 0 < max(pair) < math.inf
-        expected = "(alpha, beta), numbers of at least 0 of which one is above 0"
-        check_settings(self, focus=(valid, expected))
-        check_positive(self, "temperature", "weight")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class QuantizationAwareRemedy(_Remedy):
+class QuantizationAwareRemedy(Remedy):
     """Quantization-aware training of a copy of the dense member before it is quantized; see `quantization_aware`.
 
     >>> QuantizationAwareRemedy().title
@@ -93,8 +67,8 @@ class QuantizationAwareRemedy(_Remedy):
         check_settings(self, momentum=(0 <= self.momentum < 1, "a share in [0, 1)"))
 
 
-REMEDIES: dict[str, type[DistillationRemedy]] = {"distillation": DistillationRemedy}
-"""Remedies by name."""
+REMEDIES = Registry("remedies", {})
+"""Remedies of pruning by name; each has a method `callback`."""
 
 QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
     "quantization_aware": QuantizationAwareRemedy
@@ -102,23 +76,23 @@ QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
 """Remedies of int8 by name."""
 
 
-def in_words(remedies: Sequence[DistillationRemedy], settings: Collection[str] = ()) -> str:
+def in_words(remedies: Sequence[Remedy], settings: Collection[str] = ()) -> str:
     """Return the name in tables for a model trained with remedies, with the named settings if they are changed.
 
-    >>> in_words([DistillationRemedy()])
-    'distilled'
-    >>> in_words([DistillationRemedy(weight=2.0, temperature=1.0)], ["weight"])
-    'distilled (weight 2)'
+    >>> in_words([QuantizationAwareRemedy(momentum=0.9)])
+    'quantization-aware'
+    >>> in_words([QuantizationAwareRemedy(momentum=0.9)], ["momentum"])
+    'quantization-aware (momentum 0.9)'
     """
     return " + ".join(remedy.title_with(settings) for remedy in remedies)
 
 
-def distinguishing_settings(several: Collection[Sequence[DistillationRemedy]]) -> tuple[str, ...]:
+def distinguishing_settings(several: Collection[Sequence[Remedy]]) -> tuple[str, ...]:
     """Return the settings without which `in_words` would describe different remedies alike.
 
-    >>> distinguishing_settings([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
-    ('temperature',)
-    >>> distinguishing_settings([[], [DistillationRemedy(weight=2.0)]])
+    >>> distinguishing_settings([[QuantizationAwareRemedy()], [QuantizationAwareRemedy(momentum=0.9)]])
+    ('momentum',)
+    >>> distinguishing_settings([[], [QuantizationAwareRemedy()]])
     ()
     """
     if len({in_words(remedies) for remedies in several}) == len(several):
@@ -133,8 +107,8 @@ def distinguishing_settings(several: Collection[Sequence[DistillationRemedy]]) -
 def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:
     """Return remedies from one or several of them, their names, or their JSON values; none from None.
 
-    >>> [remedy.key for remedy in remedies_of("distillation")]
-    ['distillation']
+    >>> [remedy.key for remedy in remedies_of("quantization_aware", QUANTIZATION_REMEDIES)]
+    ['quantization_aware']
     >>> remedies_of(None), remedies_of([])
     ((), ())
     """

@@ -18,7 +18,6 @@ from tfaudit.errors import InputError
 from tfaudit.extensions.exports.exports import (
     exemplar_table,
     fiftyone_files,
-    survey_files,
     table_files,
 )
 
@@ -173,40 +172,3 @@ def test_an_export_that_fills_the_disk_leaves_nothing_behind(store, tmp_path, mo
     assert isinstance(done.exception, InputError)
     assert "which cannot be written (No space left on device)" in str(done.exception)
     assert sorted(tmp_path.rglob("*")) == [folder] * existed
-
-
-def test_a_human_study_is_blind_and_its_key_gives_the_answers_their_meaning(
-    store, study_audit, tmp_path
-):
-    files = survey_files(study_audit, ["int8"])
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    key, sheet, labels = (pd.read_csv(tmp_path / f"{n}.csv") for n in ("key", "sheet", "labels"))
-    pies = np.flatnonzero(pies_of(store.predictions("dense"), store.predictions("int8")))
-    assert set(key.loc[key["is_pie"] == 1, "example"]) <= set(pies)
-    assert 2 * key["is_pie"].sum() == len(key)
-    assert not {"label_2", "label_3", "example", "is_pie"} & set(sheet)
-    assert sorted(sheet["image"]) == sorted(
-        name.removeprefix("images/") for name in files if name.startswith("images/")
-    )
-    for image, example in key[["image", "example"]].itertuples(index=False):
-        assert files[f"images/{image}"] == store.images("test", [example])[0]
-    both = sheet.merge(labels[["image", "fine_grained"]], on="image")
-    asked = pd.read_csv(tmp_path / "questions.csv")["column"]
-    answered = both.assign(rater="ann", **dict.fromkeys(asked, 1))
-    answered.drop(columns="label_1").to_csv(tmp_path / "answers.csv", index=False)
-    done = CliRunner().invoke(
-        app, ["report", str(store.directory), "--answers", str(tmp_path / "answers.csv")]
-    )
-    assert done.exit_code == 0, done.output
-    assert (
-        "What do people see in the changed images?" in (store.directory / "report.html").read_text()
-    )
-
-
-def test_a_human_study_is_of_one_variant(study_audit):
-    with pytest.raises(
-        InputError, match=r"--variant: got magnitude-0\.9, int8, expected one variant"
-    ):
-        survey_files(study_audit)

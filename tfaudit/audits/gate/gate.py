@@ -21,9 +21,14 @@ from tfaudit.audits.gate.checks import (
     doubted,
 )
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_OUTCOMES, Limits, quantity_of
-from tfaudit.audits.gate.measurements import Corrupted, Measurements, measure, measure_outcomes
+from tfaudit.audits.gate.measurements import (
+    Corrupted,
+    Measurements,
+    TestedSlices,
+    measure,
+    measure_outcomes,
+)
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural, require, require_type
 from tfaudit.outcomes import Outcomes
@@ -213,7 +218,7 @@ def gate(
     corrupted: Corrupted | None = None,
     groups: pd.DataFrame | None = None,
     min_group: int = 0,
-    slices: Slices | None = None,
+    slices: TestedSlices | None = None,
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
 
@@ -287,7 +292,7 @@ def gate(
     """
     level = level_of_look(alpha, looks, look)
     require_type("tfaudit.Limits, such as Limits(overall_drop_pp=1)", Limits, limits=limits)
-    require_type("the result of tfaudit.slices", Slices, type(None), slices=slices)
+    require_type("the result of tfaudit.slices", TestedSlices, type(None), slices=slices)
     if isinstance(baseline, Predictions) and isinstance(compressed, Predictions):
         measured = measure(baseline, compressed, paired=paired, alpha=level)
         if corrupted is not None and limits.corruption_drop_pp is not None:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from tfaudit.audits.robustness.condition_rates import (
     level_in_words,
     matched_conditions,
 )
-from tfaudit.audits.slices.slices import Slices
 from tfaudit.audits.ties import TieReading, no_ties, tie_reading
 from tfaudit.errors import listed, plural, require
 from tfaudit.outcomes import Outcomes
@@ -153,6 +152,22 @@ class Estimate:
     high: float = np.nan
     remark: str = ""
     change: Change | None = None
+
+
+@runtime_checkable
+class TestedSlices(Protocol):
+    """Slices of the images, chosen on one half of them and tested on the other, such as those of `tfaudit.slices`."""
+
+    @property
+    def tested(self) -> np.ndarray:
+        """`(N,)` booleans, whether an image belongs to the half on which slices are tested."""
+
+    @property
+    def groups(self) -> np.ndarray:
+        """`(N,)` integers, the number of the slice of each tested image, from 1; 0 for all other images."""
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per slice, with columns `slice`, its number, and `description`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -307,7 +322,7 @@ class Measurements:
         self,
         baseline: Predictions,
         compressed: Predictions,
-        found: Slices,
+        found: TestedSlices,
         *,
         paired: bool | None = None,
     ) -> Measurements:

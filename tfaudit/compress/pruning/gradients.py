@@ -6,8 +6,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfaudit.compress.class_scores import class_ids
 from tfaudit.compress.pruning.kernels import Kernels
-from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.errors import InputError
 
 LOSSES = ("loss", "data")

@@ -13,20 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.stored_images import is_picture, picture_format
+from tfaudit.analysis.stored_images import is_picture, picture_format, previews_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
-from tfaudit.audits.survey.questions import QUESTIONS
-from tfaudit.audits.survey.sample import survey_sample
 from tfaudit.errors import InputError
 from tfaudit.outlets.csv_files import csv_bytes
 
 IMAGES = "images"
 """Folder of the pictures beside a table."""
-
-RATED = 100
-"""Most images that people are asked to rate."""
 
 _RENAMED = {
     "baseline_mode": "before",
@@ -88,7 +83,7 @@ def table_files(
         form: "csv" or "parquet".
     """
     table = exemplar_table(study_audit, variants)
-    previews = _previews(study_audit, table["index"])
+    previews = previews_of(study_audit.data.store, study_audit.data.split, table["index"])
     pictures = {
         position: f"{IMAGES}/{position:06}.{suffix}"
         for position, content in previews.items()
@@ -120,7 +115,7 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
     table = exemplar_table(study_audit, variants)
     data = study_audit.data
     baseline = data.baseline
-    previews = _previews(study_audit, table["index"])
+    previews = previews_of(study_audit.data.store, study_audit.data.split, table["index"])
     if previews and not any(map(is_picture, previews.values())):
         got = f"{data.store.directory}, which stores no images"
         raise InputError("--format fiftyone", got, "a study of images")
@@ -165,60 +160,6 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
         "samples.json": _json({"samples": samples}),
         **dict(zip(paths, previews.values(), strict=True)),
     }
-
-
-def survey_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dict[str, bytes]:
-    """Return the files of a human study of one variant, [F] 3.2: images under opaque names, two sheets and the key.
-
-    `sheet.csv` has a row per image, shuffled, with its true class and an empty column per question. `labels.csv` asks
-    what needs the labels before and after compression, which differ for PIEs only: raters get it last. `questions.csv`
-    has the questions in words. `key.csv`, which raters must not see, says which images are PIEs.
-
-    Raises:
-        InputError: several variants, one without PIEs or other images, damaged files, or a study without images.
-    """
-    keys = variants or study_audit.data.compressed_keys
-    if len(keys) != 1:
-        raise InputError(
-            "--variant", ", ".join(keys) or "none", "one variant, whose PIEs are rated"
-        )
-    exemplars = study_audit.exemplars(*keys)
-    most = 2 * min(len(exemplars.index), len(exemplars.labels) - len(exemplars.index))
-    sample = survey_sample(exemplars, min(most, RATED), seed=study_audit.data.study.seed)
-    positions = sample.sheet["example"]
-    previews = _previews(study_audit, positions)
-    if not any(previews.values()):
-        got = f"{study_audit.data.store.directory}, which stores no images"
-        raise InputError("--format survey", got, "a study with its images")
-    width = len(str(len(positions)))
-    names = [
-        f"{number:0{width}}.{picture_format(previews[position]) or 'txt'}"
-        for number, position in enumerate(positions, start=1)
-    ]
-    sheet = sample.sheet.drop(columns="example").assign(**{"image": names, "rater": ""})
-    blind, late = (
-        sheet[["image", *(f"label_{number + 1}" for number in range(labels)), "rater"]].assign(
-            **{question.key: "" for question in QUESTIONS if question.labels == labels}
-        )
-        for labels in (1, 3)
-    )
-    asked = pd.DataFrame(
-        [(each.key, each.text) for each in QUESTIONS], columns=["column", "question"]
-    )
-    return {
-        "key.csv": csv_bytes(sample.key.astype(int).assign(image=names)),
-        "questions.csv": csv_bytes(asked),
-        "labels.csv": csv_bytes(late),
-        "sheet.csv": csv_bytes(blind),
-        **{f"{IMAGES}/{name}": previews[at] for name, at in zip(names, positions, strict=True)},
-    }
-
-
-def _previews(study_audit: StudyAudit, positions: Iterable[int]) -> dict[int, bytes]:
-    """Return the images or texts by position, each once and in order."""
-    wanted = sorted(set(map(int, positions)))
-    contents = study_audit.data.store.images(study_audit.data.split, wanted)
-    return dict(zip(wanted, contents, strict=True))
 
 
 def _classification(label: str, **confidence: float) -> dict[str, Any]:

@@ -11,7 +11,6 @@ EXTENSION = Extension(
         "csv": f"{_FORMATS}:CSV",
         "parquet": f"{_FORMATS}:PARQUET",
         "fiftyone": f"{_FORMATS}:FIFTYONE",
-        "survey": f"{_FORMATS}:SURVEY",
         "pdf": f"{_FORMATS}:PDF",
     },
 )

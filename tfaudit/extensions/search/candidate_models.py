@@ -24,7 +24,6 @@ from tfaudit.compress.mixed_precision import layer_types
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
-from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
@@ -253,9 +252,7 @@ class CandidateMaker:
         pruned = cast(Pruned, preparation.pruned)
         seed = self._seed_of(preparation)
         trainer = self._trainer(self._settings.training, self._source.copy())
-        remedies = [
-            Distillation(self._source.model, **remedy.settings()) for remedy in pruned.remedies
-        ]
+        remedies = [remedy.callback(self._source.model) for remedy in pruned.remedies]
         model = self._source.copy()
         with self._within_budget() as end:
             prune_and_retrain(

@@ -5,21 +5,17 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.remedies import study_remedies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.audits.remedies.declaration import REMEDIES
+from tfaudit.extensions import Registry
 from tfaudit.outlets.sections.audit import Shown, audit_section, section_of
 from tfaudit.outlets.sections.candidates import candidates_section
 from tfaudit.outlets.sections.costs import costs_section
 from tfaudit.outlets.sections.distortion import distortion_section
-from tfaudit.outlets.sections.factors import factors_section
-from tfaudit.outlets.sections.forecast import forecast_section
 from tfaudit.outlets.sections.operating_points import operating_points_section
 from tfaudit.outlets.sections.robustness import robustness_section
 from tfaudit.outlets.sections.section import Section
-from tfaudit.outlets.sections.survey import survey_section
 from tfaudit.outlets.sections.trends import trends_section
 
 METHODS = "Methods"
@@ -30,16 +26,13 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "model_pair",
         "groups",
         "intersections",
-        "slices",
         "divergence",
         "distortion",
     ),
     "Which images": (
         "negative_flips",
-        "forecast",
         "attributes",
         "trends",
-        "survey",
     ),
     "In use": (
         "candidates",
@@ -47,9 +40,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "costs",
         "robustness",
         "calibration",
-        "remedies",
     ),
-    METHODS: ("chance", "factors"),
+    METHODS: ("chance",),
 }
 """Parts of a report after its verdict, and the audits of each in order."""
 
@@ -61,15 +53,10 @@ def _chance(study_audit: StudyAudit) -> Section | None:
     return section_of(CHANCE, [Shown(chances[key], titles[key], key) for key in chances])
 
 
-def _remedies(study_audit: StudyAudit) -> Section | None:
-    result = study_remedies(study_audit.data)
-    return None if result is None else section_of(REMEDIES, [Shown(result)])
-
-
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
     """Return the functions that make the sections, by name of the audit, in the order of `PARTS`.
 
-    Audits that have a question but no part come last.
+    Those of extensions come last.
     """
     by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
         "candidates": candidates_section,
@@ -78,18 +65,14 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         "distortion": distortion_section,
         "operating_points": functools.partial(operating_points_section, limits=limits),
         "costs": costs_section,
-        "remedies": _remedies,
         "trends": trends_section,
-        "factors": factors_section,
-        "forecast": forecast_section,
-        "survey": survey_section,
     }
     makers: dict[str, Callable[[StudyAudit], Section | None]] = {
         name: functools.partial(audit_section, name=name)
         for name, audit in AUDITS.items()
         if audit.shown
     }
-    makers |= by_hand
+    makers |= Registry("sections", by_hand)
     placed = itertools.chain(*PARTS.values())
     return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
 
@@ -99,7 +82,7 @@ def in_parts(sections: Iterable[Section]) -> dict[str, list[Section]]:
     part_of = {name.replace("_", "-"): title for title, names in PARTS.items() for name in names}
     parts: dict[str, list[Section]] = {title: [] for title in PARTS}
     for section in sections:
-        parts[part_of.get(section.key, METHODS)].append(section)
+        parts.setdefault(part_of.get(section.key, section.part), []).append(section)
     return parts
 
 

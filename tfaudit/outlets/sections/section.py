@@ -63,6 +63,7 @@ class Section:
         findings: the answers to the question, one sentence each.
         method: how the question is answered, in a sentence or two; may be empty.
         gallery: heading and cards of images.
+        part: title of the part of the report that it stands in.
     """
 
     key: str
@@ -76,6 +77,7 @@ class Section:
     findings: tuple[str, ...] = ()
     method: str = ""
     gallery: tuple[str, Sequence[Card]] = ("", ())
+    part: str = "Methods"
 
     @classmethod
     def of(
@@ -100,6 +102,7 @@ class Section:
             strip,
             tuple(findings),
             shown.method,
+            part=shown.part,
         )
 
     def short(self, variant: str) -> Section:

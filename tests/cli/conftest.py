@@ -1,3 +1,0 @@
-"""The command line, called within the process."""
-
-from tests.builders.command_line import refused, tfaudit, tfaudit_in  # noqa: F401

@@ -1,0 +1,63 @@
+"""Each extension can be deleted: with its tests and its line in the list gone, nothing else fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tfaudit.extensions import OURS
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import sys
+sys.modules |= dict.fromkeys(("tensorflow", "keras", "vl_convert"))  # take long, and nothing here needs them
+import tfaudit
+from typer.testing import CliRunner
+from tests import test_house
+from tfaudit.cli import app
+from tfaudit.extensions import extensions
+
+gone, code = sys.argv[1], 0
+assert gone not in [extension.name for extension in extensions()]
+files = "--baseline before.npy --compressed small=after.npy --labels labels.npy"
+for words in ("--help", "doctor", f"audit {files} --out study", "gate study", "report study"):
+    done = CliRunner().invoke(app, words.split(), catch_exceptions=False)
+    assert done.exit_code == (words == "gate study"), (words, done.output)
+assert "class 3" in open("study/report.html").read()
+for name, check in vars(test_house).items():
+    if name.startswith("test_"):
+        check()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OURS)
+def test_without_an_extension_nothing_else_fails(name, tmp_path):
+    for folder in ("tfaudit", "app", "recipes", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / "tfaudit/app").symlink_to(tmp_path / "app")  # wins over an installation to edit
+    (tmp_path / "tfaudit/recipes").symlink_to(tmp_path / "recipes")
+    shutil.rmtree(tmp_path / "tfaudit/extensions" / name)
+    shutil.rmtree(tmp_path / "tests/extensions" / name)
+    listed = tmp_path / "tfaudit/extensions/__init__.py"
+    line = f'    "{name}",\n'
+    assert listed.read_text().count(line) == 1
+    listed.write_text(listed.read_text().replace(line, ""))
+    labels = np.arange(2000) % 4
+    after = np.where((labels == 3) & (np.arange(2000) % 3 == 0), 0, labels)
+    for file, values in {"labels": labels, "before": labels, "after": after}.items():
+        np.save(tmp_path / f"{file}.npy", values if file == "labels" else np.eye(4)[values])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

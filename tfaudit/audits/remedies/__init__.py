@@ -1,1 +1,0 @@
-"""Remedies against their controls."""
