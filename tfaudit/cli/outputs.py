@@ -71,8 +71,8 @@ def check_outputs(command: Callable[..., Any], values: Mapping[str, Any]) -> boo
     outputs: dict[str, Path] = {}
     inputs: dict[str, Any] = {}
     for name, parameter in inspect.signature(command).parameters.items():
-        _, option = get_args(parameter.annotation)
-        if option.callback in (file_to_write, folder_to_write):
+        *_, option = None, *get_args(parameter.annotation)  # commands of others may have none
+        if getattr(option, "callback", None) in (file_to_write, folder_to_write):
             if values[name] is not None and "://" not in str(values[name]):
                 outputs[name] = Path(values[name])
         elif name in _SOURCES or _holds_paths(parameter.annotation):

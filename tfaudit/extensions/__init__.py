@@ -51,6 +51,7 @@ class Extension:
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
         engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
         commands: subcommands of `tfaudit`, functions with Typer's annotations.
+        gate_files: files that `tfaudit gate` writes, each an `Outlet` and a flag of its name.
         exports: formats of `tfaudit export`, each a `tfaudit.outlets.registry.Outlet`.
 
     >>> Extension(name="ours", commands={"hello": "ours.hello:hello"}).audits
@@ -69,6 +70,7 @@ class Extension:
     remedies: Places = dataclasses.field(default_factory=dict)
     engines: Places = dataclasses.field(default_factory=dict)
     commands: Places = dataclasses.field(default_factory=dict)
+    gate_files: Places = dataclasses.field(default_factory=dict)
     exports: Places = dataclasses.field(default_factory=dict)
 
     @property

@@ -32,16 +32,20 @@ class Outlet:
         return content.encode() if isinstance(content, str) else content
 
 
-GATE_FILES: Mapping[str, Outlet] = {
-    "junit": Outlet(
-        "JUnit XML: one test case per check.", "tfaudit.outlets.gate_files:junit_verdicts"
-    ),
-    "json": Outlet("The whole verdict as JSON.", "tfaudit.outlets.gate_files:json_verdicts"),
-    "sarif": Outlet(
-        "SARIF: what did not pass, for code scanning.", "tfaudit.outlets.gate_files:sarif_verdicts"
-    ),
-    "markdown": Outlet("The verdict as Markdown.", "tfaudit.outlets.markdown:gate_markdown"),
-}
+GATE_FILES: Mapping[str, Outlet] = Registry(
+    "gate_files",
+    {
+        "junit": Outlet(
+            "JUnit XML: one test case per check.", "tfaudit.outlets.gate_files:junit_verdicts"
+        ),
+        "json": Outlet("The whole verdict as JSON.", "tfaudit.outlets.gate_files:json_verdicts"),
+        "sarif": Outlet(
+            "SARIF: what did not pass, for code scanning.",
+            "tfaudit.outlets.gate_files:sarif_verdicts",
+        ),
+        "markdown": Outlet("The verdict as Markdown.", "tfaudit.outlets.markdown:gate_markdown"),
+    },
+)
 """Outlets of verdicts by variant, by option of `tfaudit gate`."""
 
 EXPORTS: Mapping[str, Outlet] = Registry(
