@@ -199,7 +199,6 @@ def from_study(
     elif groups is not None and (groups.names or data.group_columns):
         columns = data.groups if groups.names else data.groups[data.group_columns]
         named = groups.chosen(columns.reset_index(drop=True), str(directory))
-    search = AUDITS.get("slices") if slices else None
     pairs = {}
     for key in keys:
         steps.begin(f"Reading {store.study.names[key]}")
@@ -213,11 +212,17 @@ def from_study(
             notes=store.remarks(split),
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
             groups=named,
-            slices=search.compute(data, key) if search and data.has_features else None,
+            slices=_slices(data, key) if slices else None,
             examples_are=data.examples_are,
             name=store.study.names[key],
         )
     return pairs
+
+
+def _slices(data: StudyData, key: str) -> TestedSlices | None:
+    """Return the slices of a variant; None without features or without the extension that searches them."""
+    audit = AUDITS.get("slices")
+    return audit.compute(data, key) if audit and data.has_features else None
 
 
 def _compressed_variants(store: Store, variants: Sequence[str] | None, split: str) -> Sequence[str]:
