@@ -33,9 +33,9 @@ assert told in run("crowding study")
 run("report study")
 page = open("study/report.html").read()
 assert 'id="crowding"' in page and told in page
-assert "--outcomes" in run("gate --help")
-run("gate study --outcomes outcomes.txt", code=1)
-assert open("outcomes.txt").read() == "small fail\\n"
+assert "--lines" in run("gate --help")
+run("gate study --lines lines.txt", code=1)
+assert open("lines.txt").read() == "small fail\\n"
 shown = AppTest.from_function(draw, args=("study", "crowding"), default_timeout=60).run()
 assert not shown.exception and not shown.error
 assert told.replace("small: ", "") in str([part.value for part in shown.markdown])

@@ -6,13 +6,12 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+from tfaudit.extensions import load
 from tfaudit.study.remedies import Remedy
 from tfaudit.study.settings import check_positive, check_settings, set_fields
 
 if TYPE_CHECKING:
     import keras
-
-    from tfaudit.extensions.remedies.distillation import Distillation
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,8 +37,8 @@ class DistillationRemedy(Remedy):
         check_settings(self, focus=(valid, expected))
         check_positive(self, "temperature", "weight")
 
-    def callback(self, dense: keras.Model) -> Distillation:
+    def callback(self, dense: keras.Model) -> keras.callbacks.Callback:
         """Return the callback of a retraining; its `teacher` may be replaced by another dense member between fits."""
-        from tfaudit.extensions.remedies.distillation import Distillation
-
-        return Distillation(dense, **self.settings())
+        return load("tfaudit.extensions.remedies.distillation:Distillation")(  # type: ignore[no-any-return]
+            dense, **self.settings()
+        )
