@@ -134,7 +134,7 @@ def test_every_input_error_says_what_it_got_and_what_it_expected():
 
 def names_defined(node: ast.AST) -> Iterator[str]:
     """Names that a piece of syntax gives to something."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
         yield node.id if isinstance(node, ast.Name) else node.attr
