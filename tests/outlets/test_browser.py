@@ -99,7 +99,7 @@ def test_report(browser, store, written, width, scheme):
 
     audit = StudyAudit.read(store).summary
     titles = page.locator("#figures tbody th").all_text_contents()
-    assert titles == list(audit.frame()["title"])
+    assert [title.replace("\u00a0", " ") for title in titles] == list(audit.frame()["title"])
     verdicts = page.locator(".verdicts tbody tr")
     listed = [row["variant"] for row in StudyAudit.read(store).verdict().rows]
     assert [row.get_attribute("data-variant") for row in verdicts.all()] == listed
