@@ -6,7 +6,7 @@ import dataclasses
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,18 +169,8 @@ class StudyAudit:
         missing = data.missing(corrupted=corrupted)
 
         def compute() -> StudyVerdict:
-            measured: dict[str, Any] = {
-                key: self.result(name, key) if name else None for key, name in measurable.items()
-            }
-            for key in sliced:
-                found = self.result("slices", key)
-                sides = data.baseline, data.populations[key]
-                measured[key] = measured[key].with_slices(*sides, found)
-            for key in grouped:
-                sides = data.baseline, data.populations[key]
-                measured[key] = measured[key].with_groups(*sides, data.groups[data.group_columns])
             verdict = study_verdict(
-                measured,
+                self._measured(measurable, sliced, grouped),
                 self._descriptions(),
                 limits,
                 baseline=BASELINE,
@@ -204,6 +194,23 @@ class StudyAudit:
             file="verdict",
         )
         return dataclasses.replace(verdict, missing=tuple(self.missing_results()))
+
+    def _measured(
+        self, measurable: Mapping[str, str | None], sliced: Sequence[str], grouped: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return the measurements of variants, some with slices or named groups; None for those that have none."""
+        data = self.data
+        measured: dict[str, Any] = {
+            key: self.result(name, key) if name else None for key, name in measurable.items()
+        }
+        for key in sliced:
+            found = self.result("slices", key)
+            sides = data.baseline, data.populations[key]
+            measured[key] = measured[key].with_slices(*sides, found)
+        for key in grouped:
+            sides = data.baseline, data.populations[key]
+            measured[key] = measured[key].with_groups(*sides, data.groups[data.group_columns])
+        return measured
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:

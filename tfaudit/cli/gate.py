@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -168,7 +168,7 @@ def gate(
     labels = predictions.labels
     outcome = outcomes.outcome
     given = {"DIRECTORY": directory, "--data": data, "--labels": labels, "--outcome": outcome}
-    _check_sources(given, [*(baseline or []), *(compressed or [])])
+    baseline, compressed = _checked_files(given, baseline, compressed)
     if directory is None:
         refuse("without a study", variant=variant, allow_missing=allow_missing)
     _refuse_unused(predictions, images, outcomes, data)
@@ -192,8 +192,6 @@ def gate(
                 slices=slices,
                 steps=steps,
             )
-        elif not baseline or not compressed:
-            raise InputError("baseline, compressed", "no files", "both options, or a study")
         elif outcome is not None:
             _check_outcomes(limits)
             read = outcomes.source(predictions.id, predictions.cluster)
@@ -238,8 +236,10 @@ def gate(
     raise typer.Exit(_report(verdicts, files))
 
 
-def _check_sources(given: Mapping[str, object], files: Sequence[str]) -> None:
-    """Raise an `InputError` unless one source is given: a study, models, predictions, or outcomes."""
+def _checked_files(
+    given: Mapping[str, object], baseline: list[str] | None, compressed: list[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return the files; refuse other than one source: a study, models, predictions, or outcomes."""
     sources = [name for name, source in given.items() if source]
     if len(sources) != 1:
         options = "--baseline and --compressed"
@@ -248,9 +248,12 @@ def _check_sources(given: Mapping[str, object], files: Sequence[str]) -> None:
             f"or {options} scores with --outcome"
         )
         raise InputError("source", " and ".join(sources) or "none", expected)
-    if given["DIRECTORY"] is not None and files:
+    if given["DIRECTORY"] is None and not (baseline and compressed):
+        raise InputError("baseline, compressed", "no files", "both options, or a study")
+    if given["DIRECTORY"] is not None and (baseline or compressed):
         expected = f"--variant, to choose from {given['DIRECTORY']}"
         raise InputError("baseline, compressed", "files beside a study", expected)
+    return baseline or [], compressed or []
 
 
 def _refuse_unused(

@@ -100,25 +100,14 @@ def predict_models(
         for path, name in zip(compressed, outputs, strict=True)
     ]
     models = [first, *others]
-    if options.kernels != "default" and not any(model.is_flatbuffer for model in models):
-        expected = "a .tflite file: a Keras model does not run in LiteRT"
-        raise InputError("kernels", f"{options.kernels} for Keras models", expected)
+    _require_kernels(models, options.kernels)
     images = read_images(models, data, options)
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
     before, *after = (_predictions(model, images, options.kernels, steps) for model in models)
-    if options.kernels != "default":
-        judged = [
-            (model, predictions)
-            for model, predictions in zip(models, (before, *after), strict=True)
-            if model.is_flatbuffer
-        ]
-        steps.plan(len(judged))
-        notes += [kernel_note(model, images, predictions, steps) for model, predictions in judged]
+    notes += _kernel_notes(models, images, (before, *after), steps)
     names = _unique(clean_names([path.stem for path in compressed], "compressed"))
-    pngs = []
     are_images = len(images.image_shape) == 3
-    if thumbnails and are_images:
-        pngs = [_png(image) for batch in images.batches(options.batch_size) for image in batch]
+    pngs = _pngs(images, options.batch_size) if thumbnails and are_images else []
     sizes = {}
     for name, model in zip(("baseline", *names), models, strict=True):
         sizes[name], state = weight_bytes(model.path)
@@ -135,6 +124,29 @@ def predict_models(
         "images" if are_images else "examples",
         first.features(images) if features else None,
     )
+
+
+def _require_kernels(models: Sequence[ModelFile], kernels: str) -> None:
+    """Raise an `InputError` for kernels that no model runs with."""
+    if kernels != "default" and not any(model.is_flatbuffer for model in models):
+        expected = "a .tflite file: a Keras model does not run in LiteRT"
+        raise InputError("kernels", f"{kernels} for Keras models", expected)
+
+
+def _kernel_notes(
+    models: Sequence[ModelFile],
+    images: LabelledImages,
+    predictions: Sequence[Predictions],
+    steps: Steps,
+) -> list[str]:
+    """Return `kernel_note` for each flatbuffer that runs with other kernels than the default ones."""
+    judged = [
+        (model, own)
+        for model, own in zip(models, predictions, strict=True)
+        if model.is_flatbuffer and model.options.kernels != "default"
+    ]
+    steps.plan(len(judged))
+    return [kernel_note(model, images, own, steps) for model, own in judged]
 
 
 def require_model_files(**files: Sequence[Path]) -> None:
@@ -435,6 +447,10 @@ def _unique(stems: Sequence[str]) -> list[str]:
         candidates = itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
         names.append(next(name for name in candidates if name not in (*RESERVED, *names)))
     return names
+
+
+def _pngs(images: LabelledImages, batch_size: int) -> list[bytes]:
+    return [_png(image) for batch in images.batches(batch_size) for image in batch]
 
 
 def _png(image: np.ndarray) -> bytes:

@@ -8,6 +8,7 @@ harness is read by `lm_samples`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from tfaudit.errors import InputError, listed, path_of, plural
 from tfaudit.outcomes import Outcomes
 from tfaudit.readers.lm_samples import is_lm_run, read_lm_samples
 from tfaudit.readers.tables import TableFile
+from tfaudit.stats.group_codes import CLUSTER
 
 IDS, MEMBER = ("example", "example_id", "id"), "member"
 
@@ -98,35 +100,48 @@ def read_sides(
     Raises:
         InputError: as `read_outcomes`, or other examples than the baseline's.
     """
-    sides = {
+    populations = {
         name: [table for path in paths for table in _tables(path, source)]
         for name, paths in {"": baseline, **compressed}.items()
     }
-    tables = [table for side in sides.values() for table in side]
-    if not sides[""]:
+    tables = [*itertools.chain.from_iterable(populations.values())]
+    if not populations[""]:
         raise InputError("baseline", "no files", "one file of outcomes or more")
     first = tables[0]
-    ids = first.ids
-    if source.common and ids is not None:
-        held = [set(table.ids) for table in tables if table.ids is not None]
-        ids = np.array([one for one in ids if all(one in some for some in held)])
+    ids = _common_ids(tables) if source.common else first.ids
     rows = {id(table): _rows(table, ids, first) for table in tables}
     frame = first.frame.iloc[rows[id(first)]].reset_index(drop=True)
-    column = source.cluster or ("cluster" if "cluster" in frame else None)
-    if column is not None and column not in frame:
-        raise InputError(first.where, f"columns {listed([*map(str, frame)])}", f"a column {column}")
-
-    def outcomes(side: Sequence[_Table]) -> Outcomes:
-        return Outcomes(
+    clusters = _clusters(first.where, frame, source.cluster)
+    outcomes = {
+        name: Outcomes(
             np.stack([table.values[rows[id(table)]] for table in side]),
             example_ids=ids,
-            clusters=None if column is None else frame[column],
+            clusters=clusters,
         )
-
-    groups = frame.drop(columns=[] if column is None else [column])
-    populations = {name: outcomes(side) for name, side in sides.items()}
+        for name, side in populations.items()
+    }
+    groups = frame if clusters is None else frame.drop(columns=str(clusters.name))
     notes = dict.fromkeys(table.note for table in tables if table.note)
-    return OutcomeSides(populations.pop(""), populations, groups, tuple(notes))
+    return OutcomeSides(outcomes.pop(""), outcomes, groups, tuple(notes))
+
+
+def _common_ids(tables: Sequence[_Table]) -> np.ndarray | None:
+    """Return the ids of the first table that all tables hold; None without ids."""
+    first, *others = (None if table.ids is None else pd.Index(table.ids) for table in tables)
+    if first is None:
+        return None
+    for other in others:
+        if other is not None:
+            first = first[first.isin(other)]
+    return first.to_numpy()
+
+
+def _clusters(where: str, frame: pd.DataFrame, stated: str | None) -> pd.Series | None:
+    """Return the column of clusters; None without one."""
+    column = stated or (CLUSTER if CLUSTER in frame else None)
+    if column is not None and column not in frame:
+        raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {column}")
+    return None if column is None else frame[column]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -180,11 +180,7 @@ def read_populations(
         for name, files in populations.items()
     }
     sources = [*itertools.chain.from_iterable(by_population.values())]
-    if source.scale is not None and not any(one.is_raw for one in sources):
-        expected = "a file of raw integer scores (N, classes)"
-        raise InputError(
-            "scale", f"{source.scale.scale:g} for files of floats or classes", expected
-        )
+    _require_raw(source.scale, sources)
     for notice in dict.fromkeys(one.plan.notice for one in sources if one.plan.notice):
         warnings.warn(Notice(notice), stacklevel=3)
     names = class_names(known, truth, sources)
@@ -201,6 +197,13 @@ def read_populations(
         name: _population(truth, true, members, top1, names, k, probabilities)
         for name, members in by_population.items()
     }
+
+
+def _require_raw(scale: OutputScale | None, sources: Sequence[PredictionSource]) -> None:
+    """Raise an `InputError` for a scale that no file needs."""
+    if scale is not None and not any(one.is_raw for one in sources):
+        expected = "a file of raw integer scores (N, classes)"
+        raise InputError("scale", f"{scale.scale:g} for files of floats or classes", expected)
 
 
 def plan_of_file(
