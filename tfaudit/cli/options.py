@@ -353,7 +353,7 @@ class ImageOptions:
         str,
         _of_images(
             "Kernels that run .tflite files: default, plain (without XNNPACK), or reference, as on microcontrollers.",
-            complete=one_of("compress.litert.flatbuffer:KERNELS"),
+            complete=one_of("study.quantization:KERNELS"),
         ),
     ] = "default"
     limit: Annotated[int | None, _of_images("Maximum number of images; all by default.")] = None

@@ -50,5 +50,14 @@ activations of int16; `int4` stores weights as int4 and computes activations in 
 DRAWN, FIRST = CALIBRATIONS = ("drawn", "first")
 """Training examples that calibrate a study's members: of every class at random, or the first ones as in [F] A."""
 
+KERNELS = {
+    "default": "AUTO",
+    "plain": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
+    "reference": "BUILTIN_REF",
+}
+"""Implementations of a file's operators in LiteRT, members of its `OpResolverType` by name: with the delegate XNNPACK
+where it serves; LiteRT's own, optimized ones; and the reference ones, on which those of TensorFlow Lite Micro are
+modelled."""
+
 LAYER_TYPES = ("int8", "float16")
 """Types that single layers of an `int4` file may have."""

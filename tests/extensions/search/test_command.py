@@ -120,10 +120,13 @@ def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, limits, co
 @pytest.mark.slow
 def test_a_full_integer_file_is_made_judged_and_counted(run, place, monkeypatch):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
-    out = ("--gate", "gate.toml", "--out", "whole", "--full-integer")
+    out = ("--gate", "gate.toml", "--out", "whole", "--full-integer", "--kernels", "reference")
     with mock.patch.dict(KINDS, int8=INT8):  # ends before the kinds of `run`, unlike monkeypatch
         code, text, errors = run("compress", "net.keras", "--data", "images", *out)
     assert (code, errors, "float32" in text) == (0, "", False)
+    assert "Files are judged with reference kernels. They predict another class" in " ".join(
+        text.split()
+    )
     file = "whole/model.tflite"
     assert not float_operators((place / file).read_bytes())
     sources = ("--baseline", "net.keras", "--compressed", file, "--data", "images")
@@ -143,6 +146,8 @@ def test_a_full_integer_file_is_made_judged_and_counted(run, place, monkeypatch)
         --gate: got none.toml, which cannot be read
     net.keras --budget soon
         --budget: got 'soon', expected a time above 0
+    net.keras --kernels fast
+        --kernels: got 'fast', expected 'default', 'plain' or 'reference'
     net.keras --held-out 0
         --held-out: got 0.0, expected a share in (0, 1)
     net.keras --epochs 0

@@ -22,14 +22,7 @@ from tfaudit.compress.model_inputs import (
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, Notice, listed, one_line, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
-
-KERNELS = {
-    "default": OpResolverType.AUTO,
-    "plain": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-    "reference": OpResolverType.BUILTIN_REF,
-}
-"""Implementations of a file's operators in LiteRT, by name: with the delegate XNNPACK where it serves; LiteRT's own,
-optimized ones; and the reference ones, on which those of TensorFlow Lite Micro are modelled."""
+from tfaudit.study.quantization import KERNELS
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE"}
 
@@ -358,7 +351,7 @@ def without_delegates(content: bytes) -> Interpreter:
 
 def _resolver(kernels: str) -> dict[str, Any]:
     """Return the option of an interpreter that runs these of `KERNELS`."""
-    return {"experimental_op_resolver_type": KERNELS[kernels]}
+    return {"experimental_op_resolver_type": getattr(OpResolverType, KERNELS[kernels])}
 
 
 def _sides(detail: dict[str, Any]) -> list[int | None]:

@@ -84,8 +84,7 @@ def compress(
     ] = "none",
     settings: Annotated[SearchSettings, SETTINGS],
     images: Annotated[
-        ImageOptions,
-        Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature", "kernels"),
+        ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature")
     ],
 ) -> None:
     """Find the smallest file that passes: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
@@ -118,6 +117,7 @@ def compress(
         batch_size=images.batch_size,
         output=output,
         scores_are=images.scores_are,
+        kernels=images.kernels,
     )
     with Steps() as steps:
         steps.plan(2 + (train is not None))

@@ -111,8 +111,8 @@ def compress_to_limits(
         budget: seconds after which the search ends with the best candidate so far; None for no limit. The current
             training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
         progress: "auto" shows progress; None does not.
-        **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size` and `full_integer`, as
-            in `tfaudit.extensions.search.search_settings.SearchSettings`.
+        **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size`, `kernels` and
+            `full_integer`, as in `tfaudit.extensions.search.search_settings.SearchSettings`.
 
     Raises:
         InputError: a model, data or a setting that cannot be used, a model that knows no more than chance, or a
@@ -461,10 +461,16 @@ class _Search:
             ):
                 yield f"In {dtype}: {', '.join(own)}."
         yield from self._clipped(candidate.key)
+        if self._settings.kernels != "default":
+            yield self._of_kernels(candidate.key)
 
     def _clipped(self, key: str) -> Iterator[str]:
         """Yield a sentence on how many values a file clips of the examples that judge it, if any."""
-        network = Flatbuffer(self._trials.by_key[key].content, output=self._settings.output)
+        network = Flatbuffer(
+            self._trials.by_key[key].content,
+            output=self._settings.output,
+            kernels=self._settings.kernels,
+        )
         batches = self.judging_part(key).batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if beyond:
@@ -472,6 +478,17 @@ class _Search:
                 f"{beyond:,} of {values:,} input values of the examples that judged the file lie outside the range "
                 "that it was calibrated with, and are clipped."
             )
+
+    def _of_kernels(self, key: str) -> str:
+        """Return a sentence on the predictions of a file that other kernels than the default ones change."""
+        part = self.judging_part(key)
+        content = self._trials.by_key[key].content
+        usual = self._settings.ranked(content, part, kernels="default").classes[:, 0]
+        differ = int((usual != self._predicted(part, key).top1[0]).sum())
+        return (
+            f"Files are judged with {self._settings.kernels} kernels. They predict another class than the default ones "
+            f"for {differ:,} of {len(usual):,} examples."
+        )
 
     def _table(self, chosen: str, outcomes: Mapping[str, str]) -> pd.DataFrame:
         """Return one row per candidate, the smallest first; candidates without a file stand at their estimated size."""

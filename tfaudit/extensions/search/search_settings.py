@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, MORE_THAN_PREDICTIONS, Limits
-from tfaudit.errors import require, require_level
+from tfaudit.errors import require, require_level, require_one_of
+from tfaudit.study.quantization import KERNELS
 from tfaudit.study.training import Training
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class SearchSettings:
         batch_size: examples per step of the predictions.
         output: name of the output to use if the model has several.
         scores_are: "probabilities" or "logits"; "auto" finds out, as in `tfaudit.predict`.
+        kernels: what runs the files, as in `tfaudit.predict`.
         full_integer: whether to make only int8 files with int8 inputs and outputs, `quantize(..., io="int8")`, and no
             layers in float.
     """
@@ -46,10 +48,12 @@ class SearchSettings:
     output: str | None = None
     scores_are: str = "auto"
     batch_size: int = 32
+    kernels: str = "default"
     full_integer: bool = False
 
     def __post_init__(self) -> None:
         require_level("alpha", self.alpha)
+        require_one_of("kernels", self.kernels, KERNELS)
         for name, kind, expected in (
             ("limits", Limits, "tfaudit.Limits"),
             ("training", Training, "a tfaudit.Training"),
@@ -77,7 +81,7 @@ class SearchSettings:
             batch_size=self.batch_size,
             threads=os.cpu_count() or 1,
             check_range=False,
-            **options,
+            **{"kernels": self.kernels, **options},
         )
 
     def predictions(self, model: Any, part: Dataset) -> Predictions:
@@ -93,6 +97,7 @@ class SearchSettings:
             "settings": {
                 "output": self.output,
                 "scores_are": self.scores_are,
+                "kernels": self.kernels,
                 "full_integer": self.full_integer,
                 "alpha": self.alpha,
                 "training": self.training.to_json(),
