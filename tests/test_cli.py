@@ -45,7 +45,7 @@ def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tfau
     done = tfaudit("run", "digits", "--smoke", "--population", "1", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "[6/6]" in done.stdout
+    assert "[18/18]" in done.stdout
     assert "fixed-point int8" in done.stdout
     page = (tmp_path / "runs/digits-smoke/report.html").read_text()
     assert "fixed-point int8" in page

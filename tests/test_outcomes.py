@@ -111,7 +111,9 @@ def test_limits_and_sides_that_are_no_outcomes_are_refused():
         gate(one, one, Limits(flips=0.1))
     with pytest.raises(InputError, match="compressed: got 2 examples, expected 3"):
         gate(one, other)
-    with pytest.raises(InputError, match=r"baseline: got Predictions, expected tfaudit\.Outcomes"):
+    with pytest.raises(
+        InputError, match=r"compressed: got Outcomes, expected tfaudit\.Predictions"
+    ):
         gate(Predictions.from_top1([0, 1], [0, 1]), one)
     named = Outcomes([1, 0], example_ids=["a", "b"]), Outcomes([1, 0], example_ids=["a", "c"])
     with pytest.raises(InputError, match="got other ids at 1 positions, first 'c' at 1"):

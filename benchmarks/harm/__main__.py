@@ -17,7 +17,7 @@ import typer
 
 from tfaudit.__main__ import main
 from tfaudit.cli.audit import MultiwordCommand
-from tfaudit.cli.console import Commands, ResumableCommand, app, out
+from tfaudit.cli.console import Commands, app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import IMAGES, Group, ImageOptions, PredictionOptions, option
 from tfaudit.cli.outputs import file_to_write, folder_to_write, output_file
@@ -32,7 +32,7 @@ benchmark = Commands(
 )
 
 
-@benchmark.command(cls=ResumableCommand)
+@benchmark.command()
 @renamed(name="dataset")
 def run(
     directory: Annotated[

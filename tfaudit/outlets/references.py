@@ -62,6 +62,7 @@ Sm G. K. Smyth. Linear models and empirical Bayes methods for assessing differen
 experiments. Statistical Applications in Genetics and Molecular Biology 3, 2004.
 La N. Laird. Nonparametric maximum likelihood estimation of a mixing distribution. Journal of the American \
 Statistical Association 73, 1978.
+Ja L. A. Jaeckel. The Infinitesimal Jackknife. Bell Laboratories Memorandum MM 72-1215-11, 1972.
 MV S. A. Murphy, A. W. van der Vaart. On profile likelihood. Journal of the American Statistical Association 95, 2000.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 GQ E. Frantar, S. Ashkboos, T. Hoefler, D. Alistarh. GPTQ: Accurate Post-Training Quantization for Generative \

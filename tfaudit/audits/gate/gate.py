@@ -32,7 +32,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural, require, require_type
 from tfaudit.outcomes import Outcomes
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, require_predictions
 from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import level_of_look
 
@@ -293,6 +293,8 @@ def gate(
     level = level_of_look(alpha, looks, look)
     require_type("tfaudit.Limits, such as Limits(overall_drop_pp=1)", Limits, limits=limits)
     require_type("the result of tfaudit.slices", TestedSlices, type(None), slices=slices)
+    if not (isinstance(baseline, Outcomes) and isinstance(compressed, Outcomes)):
+        require_predictions(baseline=baseline, compressed=compressed)
     if isinstance(baseline, Predictions) and isinstance(compressed, Predictions):
         measured = measure(baseline, compressed, paired=paired, alpha=level)
         if corrupted is not None and limits.corruption_drop_pp is not None:
