@@ -32,6 +32,7 @@ from tfaudit.population.stored_examples import (
     store_examples,
 )
 from tfaudit.runtime.captured_output import start_tensorflow
+from tfaudit.runtime.listed_options import with_options_of
 from tfaudit.runtime.user_functions import is_importing
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store, open_store
@@ -52,6 +53,7 @@ _LIBRARIES = (
 )
 
 
+@with_options_of(EngineOptions, "jobs_per_worker")
 def run(
     study: Study,
     directory: str | Path,

@@ -56,6 +56,7 @@ from tfaudit.extensions.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED,
 from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.predictions import Predictions
+from tfaudit.runtime.listed_options import with_options_of
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.study.quantization import LAYER_TYPES
@@ -72,6 +73,7 @@ ENDED = "The budget ended"
 """Beginning of the reason for a candidate that the search had no time for."""
 
 
+@with_options_of(SearchSettings, "limits")
 def compress_to_limits(
     model: Model,
     data: Any,
