@@ -1,5 +1,6 @@
 """Options that a function passes on as they are, listed in its signature."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import TypeVar
@@ -35,7 +36,14 @@ def with_options_of(kind: type, *taken: str) -> Callable[[Function], Function]:
         fields = [
             field for name, field in inspect.signature(kind).parameters.items() if name not in taken
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
-        return function
+
+        @functools.wraps(function)
+        def passed_on(*arguments: object, **options: object) -> object:
+            return function(*arguments, **options)
+
+        # Readers of source text, such as Sphinx, would look for the defaults of the fields in the function's own.
+        del passed_on.__wrapped__  # type: ignore[attr-defined]
+        passed_on.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
+        return passed_on  # type: ignore[return-value]
 
     return listed

@@ -189,6 +189,15 @@ class Limits:
             require(number, name, value, quantity.allowed)
             object.__setattr__(self, name, float(value))
 
+    def __repr__(self) -> str:
+        """Return what makes these limits: those that are set.
+
+        >>> Limits(flips=0.1), Limits()
+        (Limits(flips=0.1), Limits())
+        """
+        values = ((field.name, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return f"Limits({', '.join(f'{name}={value!r}' for name, value in values if value is not None)})"
+
     def for_classes(self, count: int) -> Limits:
         """Return these limits, or if none is set the defaults for a number of classes.
 
