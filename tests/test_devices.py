@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from tests.builders.reference_kernels import reference
 from tfaudit import quantize
 
-PAGE = (Path(__file__).parents[1] / "docs/devices.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs/devices.md").read_text().replace(" \\\n        ", " ")
 SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py).*?\n(.*?)```", PAGE, re.DOTALL))
 ADB = """#!{python}
 import shutil, sys
