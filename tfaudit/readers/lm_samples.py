@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.errors import InputError, listed
+from tfaudit.readers.json_lines import read_json_lines
 
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.jsonl")
 _RESULTS = re.compile(r"results_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.json")
@@ -101,14 +102,8 @@ def _results(path: Path, files: dict[str, Path]) -> dict[str, Any]:
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
-    """Return the lines of a file; text may hold any other sign that ends a line."""
-    try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-        rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError):
-        raise InputError(str(file), "a damaged or unreadable file", "JSON lines in UTF-8") from None
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(str(file), "no documents", "one per line")
+    """Return the lines of a file, each a document whose hashes tell it apart."""
+    rows = read_json_lines(file)
     for hashed in ("doc_hash", "prompt_hash", "target_hash"):
         if any(hashed not in row for row in rows):
             expected = "samples of lm-evaluation-harness 0.4.3 or later, which tell documents apart"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pandas as pd
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed, path_of, plural
 from tfaudit.outcomes import Outcomes
+from tfaudit.readers.json_lines import read_json_lines
 from tfaudit.readers.lm_samples import is_lm_run, read_lm_samples
 from tfaudit.readers.tables import TableFile
 from tfaudit.stats.group_codes import CLUSTER
@@ -166,7 +166,7 @@ def _tables(path: Path, source: OutcomeFiles) -> list[_Table]:
     if path.suffix.lower() in (".npy", ".npz"):
         return _of_arrays(path, source.outcome)
     if path.suffix.lower() == ".jsonl":
-        frame = _json_lines(path)
+        frame = pd.DataFrame(read_json_lines(path))
     elif path.suffix.lower() in (".csv", ".parquet"):
         frame = TableFile(path).frame()
     else:
@@ -238,21 +238,6 @@ def _of_arrays(path: Path, outcome: str) -> list[_Table]:
     frames = (pd.DataFrame({outcome: row}) for row in values)
     source = OutcomeFiles(outcome=outcome)
     return [_table(str(path), frame, source) for frame in frames]
-
-
-def _json_lines(path: Path) -> pd.DataFrame:
-    """Return the rows of a file of JSON lines; only a line feed ends a line."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-        rows = [json.loads(line) for line in lines if line.strip()]
-    except OSError as problem:
-        got = f"an unreadable file ({problem.strerror})"
-        raise InputError(str(path), got, "a readable one") from None
-    except ValueError:
-        raise InputError(str(path), "a damaged or truncated file", "JSON lines in UTF-8") from None
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(str(path), "lines that are no objects", "an object in every line")
-    return pd.DataFrame(rows)
 
 
 def _rows(table: _Table, ids: np.ndarray | None, first: _Table) -> np.ndarray:
