@@ -106,6 +106,11 @@ def test_exit_codes(run, place, compressed, limits, code, words):
     [
         (("--max-overall-drop", 9), 0, "pass  drop of accuracy"),
         (("--max-overall-drop", 2), 1, "The mean outcome falls by 5.00 points"),
+        (
+            ("--max-group-drop", 9, "--groups", "crossed.csv", "--group", "half*odd"),
+            1,
+            "mean outcome in half*odd: low, 0",
+        ),
         (("--max-group-drop", 5, "--group", "topic"), 1, "mean outcome in topic: x (200 examples)"),
         (("--max-group-drop", 5, "--min-group", 500), 2, "topic: 3 groups below 500 (x, y, z)"),
         (("--max-flips", 0.1), 4, "--max-flips: got 0.1, expected a limit on outcomes"),
@@ -116,6 +121,9 @@ def test_exit_codes(run, place, compressed, limits, code, words):
 def test_outcomes_are_judged_without_classes(run, place, options, code, words):
     topics = np.repeat(["x", "y", "z"], 200)
     table = pd.DataFrame({"id": np.arange(600), "right": 1.0, "topic": topics})
+    halves = np.where(np.arange(600) < 60, "low", "high")
+    crossed = pd.DataFrame({"id": np.arange(600), "half": halves, "odd": np.arange(600) % 2})
+    crossed.to_csv(place / "crossed.csv", index=False)
     table.to_csv(place / "right_before.csv", index=False)
     table["right"] = 1.0 - (np.arange(600) < 30)
     table.iloc[::-1].to_csv(place / "right_after.csv", index=False)
@@ -123,6 +131,15 @@ def test_outcomes_are_judged_without_classes(run, place, options, code, words):
     found, text, errors = run(*files, "--outcome", "right", *options, "--json", "outcomes.json")
     assert found == code, text + errors
     assert words in text + errors
+
+
+def test_columns_that_are_no_groups_are_left_alone_without_a_limit_on_groups(run, place):
+    prompts = [f"question {i}" for i in range(600)]
+    pd.DataFrame({"right": 1.0, "prompt": prompts}).to_csv(place / "prompts.csv", index=False)
+    files = ("--baseline", "prompts.csv", "--compressed", "prompts.csv", "--outcome", "right")
+    assert run(*files, "--max-overall-drop", 2)[0] == 0
+    code, _, errors = run(*files, "--max-group-drop", 2)
+    assert (code, "column 'prompt' of 600 groups, expected --group NAME" in errors) == (4, True)
 
 
 def test_the_gravest_comes_first_and_decides(run):

@@ -175,9 +175,11 @@ def gate(
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha
+    named = None
     if limits.group_drop_pp is None:
         refuse("without --max-group-drop", groups=groups, group=group, min_group=min_group)
-    named = GroupTable(groups, group or (), predictions.id)
+    else:
+        named = GroupTable(groups, group or (), predictions.id)
     slices = limits.slice_drop_pp is not None
     with Steps() as steps:
         if directory is not None:

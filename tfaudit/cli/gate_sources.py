@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,11 +133,25 @@ class GroupTable:
     names: Sequence[str] = ()
     id_name: str | None = None
 
-    def columns(self, ids: np.ndarray | None, examples: int, reference: str) -> pd.DataFrame:
-        """Return the columns of the table; arguments are those of `read_columns`."""
-        assert self.path is not None
-        table = read_columns(self.path, ids, examples, reference, id_name=self.id_name)
-        return self.chosen(table, str(self.path))
+    def of(
+        self, read: Callable[[Path], pd.DataFrame], own: pd.DataFrame | None, where: str
+    ) -> pd.DataFrame | None:
+        """Return the columns by which the gate judges: of the table, or of a source's own groups; None without any.
+
+        Args:
+            read: reads the table, with a row per example.
+            own: groups that the source `where` holds itself.
+            where: the source, for errors.
+        """
+        if self.path is not None:
+            return self.chosen(read(self.path), str(self.path))
+        return None if own is None else self.chosen(own, where)
+
+    def by_id(
+        self, ids: np.ndarray | None, examples: int, where: str
+    ) -> Callable[[Path], pd.DataFrame]:
+        """Return what reads the table in the order of examples; arguments are those of `read_columns`."""
+        return lambda path: read_columns(path, ids, examples, where, id_name=self.id_name)
 
     def chosen(self, table: pd.DataFrame, where: str) -> pd.DataFrame:
         """Return the columns by which the gate judges.
@@ -192,13 +206,7 @@ def from_study(
         expected = "one or more; `tfaudit run` makes them, --variant judges the others alone"
         raise InputError("directory", got, expected)
     missing = data.missing(corrupted=corrupted)
-    named = None
-    if groups is not None and groups.path is not None:
-        ids = store.examples(split, images=False, groups=False)["example"].to_numpy()
-        named = groups.columns(ids, len(ids), str(directory))
-    elif groups is not None and (groups.names or data.group_columns):
-        columns = data.groups if groups.names else data.groups[data.group_columns]
-        named = groups.chosen(columns.reset_index(drop=True), str(directory))
+    named = None if groups is None else _groups_of_study(data, groups)
     pairs = {}
     for key in keys:
         steps.begin(f"Reading {store.study.names[key]}")
@@ -217,6 +225,17 @@ def from_study(
             name=store.study.names[key],
         )
     return pairs
+
+
+def _groups_of_study(data: StudyData, groups: GroupTable) -> pd.DataFrame | None:
+    """Return the named groups of a study's examples; None without any."""
+    where = str(data.store.directory)
+    ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
+    own = None
+    if groups.names or data.group_columns:
+        columns = data.groups if groups.names else data.groups[data.group_columns]
+        own = columns.reset_index(drop=True)
+    return groups.of(groups.by_id(ids, len(ids), where), own, where)
 
 
 def _slices(data: StudyData, key: str) -> TestedSlices | None:
@@ -270,9 +289,11 @@ def from_files(
     steps.plan(1)
     steps.begin("Reading the files of predictions")
     reference, populations = read_files(source, baseline, compressed, verbose=verbose)
-    named = None
-    if groups is not None and groups.path is not None:
-        named = groups.chosen(read_groups(groups.path, source), str(groups.path))
+    named = (
+        None
+        if groups is None
+        else groups.of(lambda path: read_groups(path, source), None, baseline[0])
+    )
     return {
         name: GatedModel(reference, population, paired=paired, groups=named)
         for name, population in populations.items()
@@ -299,19 +320,22 @@ def from_outcomes(
     steps.plan(1)
     steps.begin("Reading the outcomes")
     sides = read_sides(source, files_of(baseline, "baseline"), variants_of(compressed))
-    named = None
-    if groups is not None and groups.path is not None:
-        ids = sides.baseline.example_ids
-        named = groups.columns(ids, sides.baseline.num_examples, baseline[0])
-    elif groups is not None and len(sides.groups.columns):
-        named = sides.groups
+    first = sides.baseline
+    own = sides.groups if len(sides.groups.columns) else None
+    named = (
+        None
+        if groups is None
+        else groups.of(
+            groups.by_id(first.example_ids, first.num_examples, baseline[0]), own, baseline[0]
+        )
+    )
     return {
         name: GatedModel(
-            sides.baseline,
+            first,
             outcomes,
             paired=paired,
             notes=sides.notes,
-            groups=named if groups is None or named is None else groups.chosen(named, baseline[0]),
+            groups=named,
             examples_are="examples",
         )
         for name, outcomes in sides.compressed.items()
@@ -339,13 +363,15 @@ def from_models(
     wanted = search is not None
     models = predict_models(Path(baseline[0]), paths, data, options, features=wanted, steps=steps)
     size = models.sizes["baseline"]
-    named = None
-    if groups is not None and groups.path is not None:
-        ids = models.baseline.example_ids
-        named = groups.columns(ids, models.baseline.num_examples, data)
+    first = models.baseline
+    named = (
+        None
+        if groups is None
+        else groups.of(groups.by_id(first.example_ids, first.num_examples, data), None, data)
+    )
     return {
         name: GatedModel(
-            models.baseline,
+            first,
             predictions,
             (size, models.sizes[name]),
             file=path,
