@@ -91,7 +91,7 @@ def _audit_page(name: str, under: str) -> ViewerPage:
 PAGES: Mapping[str, ViewerPage] = _pages()
 
 WHO_PAYS = ("classes", "exemplars", "groups")
-"""Pages about whom compression harms, with those below them; they open on the variant that harms a class most."""
+"""Pages that show whom compression harms, with their subpages. They open on the variant that harms a class most."""
 
 
 def entries(data: StudyData | None) -> Iterator[str]:

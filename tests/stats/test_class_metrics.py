@@ -204,7 +204,7 @@ def test_the_errors_of_other_metrics_are_those_of_the_bootstrap(name, size):
 
 
 def test_the_error_of_an_average_precision_is_that_of_the_jackknife():
-    """Groups of images are left out in turn, each with as many positive ones."""
+    """Leave out groups of images in turn, each with the same number of positive ones."""
     labels, before, after = scored(4, decimals=1)
     rng = np.random.default_rng(0)
     groups = np.concatenate([rng.permutation(count) % 50 for count in (400, 3600)])

@@ -157,7 +157,7 @@ class Commands(typer.Typer):
     ) -> Any:
         """Register a subcommand, as Typer does; a `Group` of its arguments becomes one option per part.
 
-        The help is `help`, or the docstring, whose paragraphs are broken anew to fit the terminal.
+        The help is `help`, or the docstring, whose paragraphs are wrapped to fit the terminal.
         """
         register = functools.partial(super().command, name, cls=cls or Command)
 
@@ -205,7 +205,7 @@ err = PlainConsole(stderr=True)
 
 
 def listing(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> Table:
-    """Return names in bold type, each with a text that wraps beside it."""
+    """Return a list of names in bold type, each followed by its text."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(width=width, style="bold")
     for name, text in rows:

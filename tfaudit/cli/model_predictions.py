@@ -416,7 +416,7 @@ def preprocessing(mode: str) -> Preprocess:
 def kernel_note(
     model: ModelFile, images: LabelledImages, judged: Predictions, steps: Steps | None = None
 ) -> str:
-    """Return with which kernels a flatbuffer is judged, and how many predictions of the default ones are different."""
+    """Return which kernels judge a flatbuffer, and how many predictions differ from those of the default kernels."""
     usual = _predictions(model, images, "default", steps or Steps())
     differ = int((usual.top1 != judged.top1).sum())
     return (

@@ -32,5 +32,5 @@ class Steps:
         self._begun += 1
 
     def advance(self, share: float) -> None:
-        """Tell which share of the present step is done."""
+        """Show the share of the current step that is done."""
         self._bar.update(self._task, completed=self._begun - 1 + share)
