@@ -29,8 +29,8 @@ import keras
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
+from tfaudit import shrink
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
 
 __all__ = ["main"]

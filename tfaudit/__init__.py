@@ -23,7 +23,6 @@ lazy_names(
         "prune": "compress.pruning.one_shot",
         "sparsity": "compress.pruning.sparsity",
         "recalibrate_batch_norm": "compress.batch_norm",
-        "shrink": "compress.shrinking.shrink",
         "quantize": "compress.litert.quantize",
         "quantization_aware": "compress.quantization_aware.quantization_aware",
         "quantization_sensitivity": "compress.sensitivity",

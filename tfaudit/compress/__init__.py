@@ -32,8 +32,6 @@ lazy_names(
         "sparsity_at": "pruning.sparsity",
         "MicroBatches": "micro_batches",
         "recalibrate_batch_norm": "batch_norm",
-        "shrink": "shrinking.shrink",
-        "Shrunk": "shrinking.shrink",
         "quantize": "litert.quantize",
         "quantization_aware": "quantization_aware.quantization_aware",
         "quantization_sensitivity": "sensitivity",

@@ -25,6 +25,7 @@ OURS = (
     "ray",
     "remedies",
     "search",
+    "shrinking",
     "slices",
     "survey",
 )
@@ -154,3 +155,7 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self.core, **declared(self._kind)})
+
+
+PUBLIC_NAMES = Registry("names", {})
+"""Public names of extensions. One that can do without another asks here for what it adds, and imports nothing of it."""

@@ -7,7 +7,6 @@ import pytest
 
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.extensions.search.candidates import (
     LEVELS,
     MIXED,
@@ -159,8 +158,15 @@ def test_a_subclassed_model_loses_weights_only(net):
     assert not any(candidate.last for candidate in plan)
 
 
+def test_no_channels_are_removed_without_the_extension_that_removes_them(net, monkeypatch):
+    monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
+    plan = candidates(lambda: copy_of(net), training=True)
+    assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
+
+
 @pytest.mark.parametrize("level", [0.25, 0.75])
 def test_the_estimate_of_the_parameters_is_close_to_what_shrinking_leaves(net, level):
+    shrink = pytest.importorskip("tfaudit.extensions.shrinking.shrink").shrink
     layers, pruned = removable_layers(copy_of(net)), copy_of(net)
     how = channel_pruning(level, layers.names)
     prune(

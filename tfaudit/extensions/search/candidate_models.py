@@ -25,11 +25,11 @@ from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
-from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
+from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.candidates import (
     INT4,
@@ -264,7 +264,9 @@ class CandidateMaker:
                 remedies=[*remedies, end],
             )
         recalibrate_batch_norm(model, trainer.full_batches(seed))
-        return shrink(model).model if pruned.granularity == "channel" else model
+        if pruned.granularity != "channel":
+            return model
+        return cast(keras.Model, PUBLIC_NAMES["shrink"](model).model)
 
     def _trainer(self, training: Training, model: keras.Model) -> Trainer:
         train = cast(Dataset, self._parts.train)  # trained candidates need it

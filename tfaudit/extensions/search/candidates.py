@@ -15,8 +15,8 @@ from tfaudit.compress.last_layers import last_layers
 from tfaudit.compress.pruning.channels import AXES
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError, plural
+from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
@@ -357,7 +357,8 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
         if "depthwise" in type(layer).__name__.lower()
     }
     names = [name for name in kernel_layers(model) if name not in depthwise]
-    if not names:
+    shrink = PUBLIC_NAMES.get("shrink")
+    if not names or shrink is None:
         return RemovableLayers()
     pruned = channel_pruning(TRIAL, names)
     prune(

@@ -7,18 +7,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.builders.equality import assert_all_close
 from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
-from tests.builders.silenced_nets import (
+from tests.builders.stacks import stack
+from tests.extensions.shrinking.silenced_nets import (
     assert_same_outputs,
     lively,
     shrunk_channels,
     silence,
     silence_share,
 )
-from tests.builders.stacks import stack
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.extensions.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
 
 SMALL = {

@@ -10,9 +10,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.shrinking.rules import steps_of, width
-from tfaudit.compress.shrinking.steps import ChannelStates, LayerChange, Step
 from tfaudit.errors import InputError, one_line
+from tfaudit.extensions.shrinking.layer_rewrites import ChannelStates, LayerChange, Step
+from tfaudit.extensions.shrinking.rules import steps_of, width
 from tfaudit.runtime.keras_internals import calls_in, output_shape_of
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from keras import layers
 
 from tfaudit.compress.layer_kinds import DEPTHWISE, SEPARABLE, TRANSPOSED, WEIGHTED, layer_kinds
-from tfaudit.compress.shrinking.elementwise import (
+from tfaudit.extensions.shrinking.elementwise import (
     is_elementwise,
     values_of_call,
     values_of_function,
 )
-from tfaudit.compress.shrinking.steps import (
+from tfaudit.extensions.shrinking.layer_rewrites import (
     ChannelStates,
     ChannelwiseStep,
     LayerChange,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfaudit.compress.shrinking.elementwise import Values
+from tfaudit.extensions.shrinking.elementwise import Values
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.extensions.shrinking.shrink import shrink
 
 
 def lively(model, seed=0):

@@ -6,9 +6,9 @@ import pytest
 from keras import layers, ops
 from numpy.testing import assert_allclose
 
-from tests.builders.silenced_nets import lively, shrunk_channels, silence
 from tests.builders.stacks import stack
-from tfaudit.compress.shrinking.shrink import shrink
+from tests.extensions.shrinking.silenced_nets import lively, shrunk_channels, silence
+from tfaudit.extensions.shrinking.shrink import shrink
 
 OUT = {"reader": 3}
 

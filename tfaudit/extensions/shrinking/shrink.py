@@ -9,9 +9,9 @@ import pandas as pd
 
 from tfaudit.audits.result import Result
 from tfaudit.compress.keras_model import require_keras_model
-from tfaudit.compress.shrinking.graph import ChannelGraph
-from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError, listed
+from tfaudit.extensions.shrinking.graph import ChannelGraph
+from tfaudit.extensions.shrinking.layer_rewrites import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.runtime.keras_internals import layers_in
 
 COLUMNS = (

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import layers
 
-from tests.builders.silenced_nets import assert_same_outputs, lively
-from tfaudit.compress.shrinking.shrink import shrink
+from tests.extensions.shrinking.silenced_nets import assert_same_outputs, lively
+from tfaudit.extensions.shrinking.shrink import shrink
 
 
 @pytest.fixture(scope="module")
