@@ -55,6 +55,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
         "streamlit": "viewer",
         "cv2": "corruptions",
         "ray": "ray",
+        "pycocotools": "detection",
         "jax": "jax",
         "litert_converter": "jax",
         "litert_quantizer": "quantizer",

@@ -19,6 +19,7 @@ GROUP = "tfaudit.extensions"
 """Group of the entry points that lead to extensions of other packages."""
 
 OURS = (
+    "detection",
     "exports",
     "factors",
     "forecast",

@@ -71,6 +71,8 @@ LT A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then
 Algorithms to Achieve Risk Control. arXiv:2110.01052.
 Wi B. L. Wiens. A fixed sequence Bonferroni procedure for testing multiple endpoints. Pharmaceutical Statistics 2, 2003.
 Se S. R. Searle, G. Casella, C. E. McCulloch. Variance Components. Wiley, 1992.
+Li T.-Y. Lin, M. Maire, S. Belongie, J. Hays, P. Perona, D. Ramanan, P. Dollár, C. L. Zitnick. Microsoft COCO: Common \
+Objects in Context. ECCV 2014.
 KD K. Kim, D. L. DeMets. Design and analysis of group sequential tests based on the type I error spending rate \
 function. Biometrika 74, 1987.
 """.strip().splitlines()
