@@ -77,7 +77,7 @@ BAD_INPUT = 2
 BAD_INPUT_OF_GATE = 4
 """The same for commands whose code 2 is the verdict "cannot judge"."""
 
-GATES = ("gate", "compress")
+GATES = ("gate", "compress", "detect")
 """Commands whose exit code is a verdict."""
 
 RESUMABLE = ("run", "compress")

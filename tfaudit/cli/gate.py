@@ -235,7 +235,7 @@ def gate(
                 look=look,
                 min_group=min_group,
             )
-    raise typer.Exit(_report(verdicts, files))
+    raise typer.Exit(report_verdicts(verdicts, files))
 
 
 def _checked_files(
@@ -291,7 +291,7 @@ def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
         raise InputError(flag_of(of_file[0]), unknown, expected)
 
 
-def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
+def report_verdicts(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audits.gate.checks import OUTCOMES
     from tfaudit.audits.ties import joined_notes

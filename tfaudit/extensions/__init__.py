@@ -50,6 +50,7 @@ class Extension:
         joint_sections: the same of a report on several studies, functions of an `AcrossStudies`.
         pages: pages of the viewer, each a `tfaudit.app.viewer_page.ViewerPage`, for audits that need one of their own.
         limits: what limits of the gate need, functions of both populations and the features of the examples.
+        quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
         engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
         commands: subcommands of `tfaudit`, functions with Typer's annotations.
@@ -69,6 +70,7 @@ class Extension:
     joint_sections: Places = dataclasses.field(default_factory=dict)
     pages: Places = dataclasses.field(default_factory=dict)
     limits: Places = dataclasses.field(default_factory=dict)
+    quantities: Places = dataclasses.field(default_factory=dict)
     remedies: Places = dataclasses.field(default_factory=dict)
     engines: Places = dataclasses.field(default_factory=dict)
     commands: Places = dataclasses.field(default_factory=dict)

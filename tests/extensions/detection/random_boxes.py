@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from tfaudit.extensions.detection.coco_files import read_detections, read_truth
+
 SIZE = 200
 
 
@@ -65,3 +67,14 @@ def written(folder, **contents):
         paths.append(folder / f"{name}.json")
         paths[-1].write_text(json.dumps(content))
     return paths
+
+
+def random_pair(folder, seed=0, images=60, **harm):
+    """A truth, and the detections of a model and of a compressed one, which misses more or is less exact."""
+    rng = np.random.default_rng(seed)
+    content = random_truth(rng, images)
+    before = random_detections(rng, content, 0.05, 2)
+    after = random_detections(rng, content, **{"miss": 0.05, "noise": 2, **harm})
+    truth, *files = written(folder, truth=content, a=before, b=after)
+    truth = read_truth(truth)
+    return truth, *(read_detections(file, truth) for file in files)

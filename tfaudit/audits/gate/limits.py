@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tfaudit.errors import InputError, require
+from tfaudit.extensions import Registry
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,11 @@ class Quantity:
             ('1.23 %', '1.25 MB')
         """
         return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
+
+    def checked(self, name: str, limit: object) -> float:
+        """Return a limit as a number; anything but a number in the allowed range raises an `InputError`."""
+        require(_is_number(limit, self.minimum, self.maximum), name, limit, self.allowed)
+        return float(limit)  # type: ignore[arg-type]
 
     def interval_text(self, low: float, high: float) -> str:
         """Return both ends of an interval in the unit and with the decimals of `text`; empty if they are NaN.
@@ -184,10 +190,7 @@ class Limits:
         is_name = self.positive is None or isinstance(self.positive, str)
         require(is_name, "positive", self.positive, "the name of a class")
         for name, value in self.as_dict().items():
-            quantity = QUANTITIES[name]
-            number = _is_number(value, quantity.minimum, quantity.maximum)
-            require(number, name, value, quantity.allowed)
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, QUANTITIES[name].checked(name, value))
 
     def __repr__(self) -> str:
         """Return what makes these limits: those that are set.
@@ -389,14 +392,17 @@ _OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
 )
 
 
+_OF_CHECKS: Mapping[str, Quantity] = Registry("quantities", {**QUANTITIES, **_OF_SET_UPS})
+
+
 def quantity_of(check: str) -> Quantity:
-    """Return the quantity that a check measures, by its name: that of a limit, or of a requirement on the study itself.
+    """Return the quantity that a check measures, by its name: a limit's, a requirement's on the study, an extension's.
 
     Example:
         >>> quantity_of("flips").title, quantity_of("missing_members").title
         ('flips', 'missing members')
     """
-    return QUANTITIES[check] if check in QUANTITIES else _OF_SET_UPS[check]
+    return _OF_CHECKS[check]
 
 
 def _short(text: str) -> str:

@@ -608,11 +608,11 @@ def measure(
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
-        precision=_metric_losses(comparison, baseline.class_names, comparison.precision_changes()),
-        f1=_metric_losses(comparison, ("all classes",), comparison.f1_change()),
-        roc_area=None if area is None else _metric_losses(comparison, ("both classes",), area),
+        precision=metric_losses(comparison, baseline.class_names, comparison.precision_changes()),
+        f1=metric_losses(comparison, ("all classes",), comparison.f1_change()),
+        roc_area=None if area is None else metric_losses(comparison, ("both classes",), area),
         average_precision=tuple(
-            _metric_losses(comparison, (name,), change)
+            metric_losses(comparison, (name,), change)
             for number, name in enumerate(baseline.class_names[:2])
             if (change := comparison.average_precision_change(number)) is not None
         ),
@@ -810,7 +810,9 @@ def _end(mixtures: list[LossMixture], ends: np.ndarray, weights: np.ndarray) -> 
     return float(np.clip(weights @ shares + side * distance, 0.0, 1.0))
 
 
-def _metric_losses(comparison: Comparison, names: tuple[str, ...], metric: MetricChanges) -> Losses:
+def metric_losses(
+    comparison: OutcomeComparison, names: tuple[str, ...], metric: MetricChanges
+) -> Losses:
     """Return the losses of a metric, such as the precision of all classes."""
     change = metric.change
     count = len(change.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfaudit.extensions.detection.matching import Matches
@@ -58,3 +60,44 @@ def class_precisions(
             for number, own in enumerate(map(slice, starts[:-1], starts[1:]))
         ]
     )
+
+
+GROUPS = 50
+"""Groups of images of which the jackknife leaves out one at a time."""
+
+
+def jackknifed(
+    matches: Sequence[Matches], image: np.ndarray, category: np.ndarray, images: int, classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the average precisions of members, and their pseudo-values by the delete-a-group jackknife.
+
+    A class whose boxes all lie in the images left out keeps its value.
+
+    Args:
+        matches: the detections of each of K members.
+        image: `(B,)` integers, the image of each true box that is judged.
+        category: `(B,)` integers, its class.
+        images: number of images.
+        classes: number of classes.
+
+    Returns:
+        `(K, C, T)` values, NaN for a class without true boxes, and `(K, G, C, T)` pseudo-values of `GROUPS` groups, or
+        of as many as there are images: their mean varies as the values do.
+    """
+    groups = min(GROUPS, images)
+    group_of = np.random.default_rng(0).permutation(images) % groups
+    boxes = np.zeros((groups, classes), int)
+    np.add.at(boxes, (group_of[image], category), 1)
+    total = boxes.sum(0)
+    whole = np.array([class_precisions(member, total) for member in matches])
+    others = np.array(
+        [
+            [
+                class_precisions(member, total - boxes[group], group_of[member.image] == group)
+                for group in range(groups)
+            ]
+            for member in matches
+        ]
+    )
+    others = np.where(np.isnan(others), whole[:, None], others)
+    return whole, groups * whole[:, None] - (groups - 1) * others

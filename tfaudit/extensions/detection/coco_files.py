@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, path_of
 from tfaudit.runtime.regular_files import read_regular
 
 BEYOND = 1.0
@@ -38,12 +38,13 @@ class Truth:
     groups: pd.DataFrame
 
 
-def read_truth(path: Path) -> Truth:
+def read_truth(file: str | Path) -> Truth:
     """Read the true boxes of a file in COCO's format.
 
     Raises:
         InputError: a file of another form, ids twice, unknown images or classes, or boxes beyond their image.
     """
+    path = path_of("file", file)
     content = _json(path)
     if not isinstance(content, dict):
         raise InputError(str(path), "no object", "images, categories and annotations, as COCO has")
@@ -62,6 +63,8 @@ def read_truth(path: Path) -> Truth:
         )
     images = images.sort_values("id", ignore_index=True)
     categories = categories.sort_values("id", ignore_index=True)
+    if categories["name"].duplicated().any():
+        raise InputError(f"{path}, categories", "a name twice", "a name for each")
     placed = _placed(f"{path}, annotations", boxes, images, categories)
     area = pd.to_numeric(boxes.get("area", pd.Series(np.nan, boxes.index)), errors="coerce")
     placed["area"] = area.fillna(placed["width"] * placed["height"]).astype(float)
@@ -72,7 +75,7 @@ def read_truth(path: Path) -> Truth:
     return Truth(images, categories, placed, groups)
 
 
-def read_detections(path: Path, truth: Truth) -> pd.DataFrame:
+def read_detections(file: str | Path, truth: Truth) -> pd.DataFrame:
     """Read the boxes of a detector from a file in COCO's format of results.
 
     Returns:
@@ -82,6 +85,7 @@ def read_detections(path: Path, truth: Truth) -> pd.DataFrame:
         InputError: a file of another form, unknown images or classes, boxes beyond their image, or scores that are no
             numbers.
     """
+    path = path_of("file", file)
     rows = _rows(str(path), _json(path), ["image_id", "category_id", "bbox", "score"])
     placed = _placed(str(path), rows, truth.images, truth.categories)
     scores = pd.to_numeric(rows["score"], errors="coerce").astype(float)
@@ -152,6 +156,8 @@ def _sides(where: str, boxes: pd.Series) -> np.ndarray:
 def _require_inside(where: str, sides: np.ndarray, size: np.ndarray) -> None:
     """Require boxes within their images, `(n, 2)` widths and heights."""
     start, ends = sides[:, :2], sides[:, :2] + sides[:, 2:]
+    if len(sides) and ends.max() <= 1 < size.min():
+        raise InputError(where, "boxes within the first pixel", "pixels, not shares of the image")
     beyond = np.flatnonzero((start < -BEYOND).any(1) | (ends > size + BEYOND).any(1))
     if not len(beyond):
         return
@@ -163,3 +169,29 @@ def _require_inside(where: str, sides: np.ndarray, size: np.ndarray) -> None:
         "x, y, width, height; these boxes are x1, y1, x2, y2" if corners else "boxes clipped to it"
     )
     raise InputError(where, got, hint)
+
+
+def detections(
+    boxes_of: Callable[[Any], Iterable[Sequence[float]]], images: Iterable[tuple[int | str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the detections of any model in COCO's format of results, ready for `json.dump`.
+
+    Args:
+        boxes_of: function that takes an image and yields x, y, width, height, score and category id of each detection,
+            the box in pixels: the call of a Keras model or a `.tflite` file, and what decodes its outputs.
+        images: pairs of image id and image.
+
+    Example:
+        >>> detections(lambda image: [(0, 0, image, 2, 0.5, 1)], [(7, 4)])
+        [{'image_id': 7, 'category_id': 1, 'bbox': [0.0, 0.0, 4.0, 2.0], 'score': 0.5}]
+    """
+    return [
+        {
+            "image_id": image_id,
+            "category_id": int(category),
+            "bbox": [float(side) for side in sides],
+            "score": float(score),
+        }
+        for image_id, image in images
+        for *sides, score, category in boxes_of(image)
+    ]

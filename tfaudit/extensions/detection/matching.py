@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ def matched(truth: Truth, detections: pd.DataFrame) -> Matches:
         ~ignored[:, order],
         found_at,
     )
+
+
+def best_threshold(members: Sequence[Matches], boxes: int) -> float:
+    """Return the score from which on the detections of all members have the best F1 at the first of `IOUS`.
+
+    Args:
+        members: matches of each member.
+        boxes: number of true boxes that are no crowds.
+    """
+    score = np.concatenate([member.score[member.counted[0]] for member in members])
+    hits = np.concatenate([member.hits[0][member.counted[0]] for member in members])
+    order = np.argsort(-score, kind="stable")
+    score = score[order]
+    f1 = 2 * np.cumsum(hits[order]) / (np.arange(len(score)) + 1 + len(members) * boxes)
+    last = np.append(score[1:] < score[:-1], True)[: len(score)]  # equal scores count together
+    return float(score[np.argmax(np.where(last, f1, -1))]) if len(score) else 0.0
 
 
 def _evaluated(truth: Truth, detections: pd.DataFrame) -> list[dict[str, Any]]:
