@@ -35,20 +35,6 @@ def slopes_of(study_audit, key):
     return study_audit.distortion(key).alpha
 
 
-@pytest.mark.slow
-def test_tables_between_studies_are_independent_t_tests(audits):
-    result = across_studies(audits)
-    table = result.between_studies()
-    for method in ("magnitude", "random"):
-        for level in (0.5, 0.9):
-            one, other = (slopes_of(study_audit, f"{method}-{level}") for study_audit in audits)
-            p = stats.ttest_ind(
-                one, other, equal_var=False
-            ).pvalue  # one test a column: nothing to correct
-            assert table.loc[method, level] == pytest.approx(p)
-    assert result.alternative == "two-sided"
-
-
 def test_the_other_tables(audits):
     result = across_studies(audits)
     assert result.accuracies()["accuracy"].tolist() == pytest.approx(
@@ -113,3 +99,17 @@ def test_studies_that_cannot_be_compared(audits, tmp_path):
     )
     with pytest.raises(InputError, match="int8, without pruned variants to pair"):
         across_studies([audits[0], unpruned])
+
+
+@pytest.mark.slow
+def test_tables_between_studies_are_independent_t_tests(audits):
+    result = across_studies(audits)
+    table = result.between_studies()
+    for method in ("magnitude", "random"):
+        for level in (0.5, 0.9):
+            one, other = (slopes_of(study_audit, f"{method}-{level}") for study_audit in audits)
+            p = stats.ttest_ind(
+                one, other, equal_var=False
+            ).pvalue  # one test a column: nothing to correct
+            assert table.loc[method, level] == pytest.approx(p)
+    assert result.alternative == "two-sided"

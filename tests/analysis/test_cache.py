@@ -4,15 +4,12 @@ import dataclasses
 import multiprocessing
 import re
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import pytest
 
-import tfaudit
 from tests.builders.studies import make_study
 from tfaudit.analysis import cache
 from tfaudit.analysis.cache import cached
-from tfaudit.errors import InputError
 from tfaudit.store.store import open_store
 
 
@@ -41,13 +38,6 @@ def files(store):
     return sorted(path.name for path in (store.directory / "audit").iterdir())
 
 
-def test_computed_once(store):
-    compute = Counted()
-    assert [cached(store, "a", [1], Number, compute) for _ in range(3)] == 3 * [Number(1)]
-    assert compute.times == 1
-    assert len(files(store)) == 1
-
-
 def test_other_inputs_supersede_it_and_nothing_else(store):
     for name in ("a", "a.b", "a-b", "ba"):
         cached(store, name, [1], Number, Counted())
@@ -74,17 +64,6 @@ def test_other_code_supersedes_it(store, monkeypatch):
     assert len(files(store)) == 1
 
 
-def test_the_code_of_every_module_counts(tmp_path, monkeypatch):
-    assert Path(tfaudit.__file__).parent == cache.ROOT
-    monkeypatch.setattr(cache, "ROOT", tmp_path)
-    (tmp_path / "stats").mkdir()
-    sources = []
-    for code in ("one", "two"):
-        (tmp_path / "stats/t_tests.py").write_text(code)
-        sources.append(cache._sources.__wrapped__())
-    assert sources[0] != sources[1]
-
-
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 5000])
 def test_a_damaged_one_is_computed_anew(store, content):
     cached(store, "a", [1], Number, Counted())
@@ -99,34 +78,11 @@ def test_a_damaged_one_is_computed_anew(store, content):
     assert compute.times == 1
 
 
-def test_a_place_that_cannot_be_written_keeps_nothing(store):
-    (
-        store.directory / "audit"
-    ).touch()  # a file where the folder would be: also root cannot write into it
-    compute = Counted()
-    assert (
-        cached(store, "a", [1], Number, compute)
-        == cached(store, "a", [1], Number, compute)
-        == Number(1)
-    )
-    assert compute.times == 2
-
-
 def test_a_full_disk_keeps_nothing(small_disk):
     store = make_study(small_disk / "study", members=1, name="full")
     big = dataclasses.make_dataclass("Big", [("text", str)], frozen=True)
     assert cached(store, "a", [1], big, lambda: big("x" * 300_000)).text[:1] == "x"
     assert not files(store)
-
-
-def test_what_an_audit_refuses_is_kept_nowhere(store):
-    def refuse():
-        raise InputError("variant", "1 member", "2 or more")
-
-    for _ in range(2):
-        with pytest.raises(InputError, match="1 member"):
-            cached(store, "a", [1], Number, refuse)
-    assert not (store.directory / "audit").exists()
 
 
 def _keep_many(directory):

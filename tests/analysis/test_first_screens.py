@@ -1,12 +1,8 @@
 """The first screen of simulated studies whose truth is known: headline, verdict, alerts and the class that is named."""
 
-import sys
-
 import numpy as np
-import pandas as pd
 import pytest
 
-from benchmarks import first_screens as benchmark
 from tests.builders.simulated_studies import CLASSES, TRUTHS, simulate, simulated_store
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.measurements import measure
@@ -69,35 +65,6 @@ def test_a_collapsed_class_is_named_and_alerted_with_any_number_of_members(membe
         assert set(outcomes) == {"fail"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("members", [2, 4, 30])
-@pytest.mark.parametrize("kind", ["", ", pairs"])
-def test_a_small_loss_everywhere_at_the_limit_is_undecided(kind, members):
-    outcomes = [
-        row["outcome"]
-        for _, row in first_screens(f"every class loses 1 point{kind}", members, seeds=range(6))
-    ]
-    assert outcomes.count("cannot judge") >= 5  # the limit is 1 point: either error has 2.5 %
-    for screen, row in first_screens(f"every class loses 1 point{kind}", members):
-        assert not screen.alerts
-        if members == 30 and kind:
-            assert row["lost"] == 10
-            assert HARM in screen.headline
-
-
-@pytest.mark.parametrize("members", [1, 2, 4, 30])
-def test_a_small_loss_that_every_member_shares_is_found_through_the_pairs(members):
-    claims = []
-    for screen, row in first_screens("Shirt loses 2 points, pairs", members):
-        assert not screen.alerts
-        assert row["outcome"] == "pass" or members == 2
-        assert row["worst_class"] == "Shirt" or members < 4
-        claims.append(screen.lost["small"])
-    if members == 30:
-        assert claims == [("Shirt",)] * len(claims)
-    assert set(claims) <= {(), ("Shirt",)}
-
-
 @pytest.mark.parametrize("truth", ["Coat collapses", "Shirt loses 2 points, pairs"])
 def test_a_study_on_disk_has_the_same_first_screen(truth, tmp_path):
     store = simulated_store(tmp_path, TRUTHS[truth], 0, members=4)
@@ -117,20 +84,3 @@ def test_a_study_on_disk_has_the_same_first_screen(truth, tmp_path):
     np.testing.assert_allclose([stored[name] for name in figures], row[figures].astype(float))
     assert stored["size_ratio"] == pytest.approx(0.25)
     assert len(screen.alerts) == len(expected.alerts)
-
-
-@pytest.mark.parametrize("chosen", [[], ["power", "cases"]])
-def test_the_benchmark_prints_the_chosen_tables_or_all(chosen, monkeypatch, capsys):
-    columns = ["members", "images", "K", "loss", "power"]
-    names = ["cases", "alarms", "coverage", "power"]
-    for name in names:
-        table = pd.DataFrame([[name, 50, 2, 1, 80.0]], columns=columns)
-        monkeypatch.setattr(benchmark, name, lambda studies=0, table=table: table)
-    monkeypatch.setattr(sys, "argv", ["first_screens", *chosen])
-    benchmark.main()
-    cells = capsys.readouterr().out.split("| ")
-    assert [cell.strip() for cell in cells if cell.strip() in names] == (chosen or names)
-    monkeypatch.setattr(sys, "argv", ["first_screens", "none"])
-    with pytest.raises(SystemExit):
-        benchmark.main()
-    assert "tables: got none, expected cases, " in capsys.readouterr().err

@@ -57,20 +57,6 @@ def test_the_next_command_has_the_limits_and_the_level(tmp_path, command, drop, 
     assert given.endswith(f" {drops} --min-baseline-accuracy 0.125 --alpha 0.1")
 
 
-def test_its_share_of_the_bytes_is_that_of_the_headline_and_of_the_table(store):
-    study_audit = StudyAudit.read(store)
-    members = study_audit.data.records["int8"]
-    for number, record in members.items():
-        record["gzipped_bytes"] += 100 * number
-    verdict = study_audit.verdict(PASSING)
-    share = 100 * verdict.frame().set_index("variant")["size_ratio"]["int8"]
-    said = f"{share:.1f} % of "
-    assert f"{said}the gzipped bytes" in verdict.headline
-    assert f"kB gzipped ({said}9 kB)" in dict(recommendation(study_audit, verdict).facts)["size"]
-    sizes = {record["gzipped_bytes"] for record in members.values()}
-    assert len({f"{100 * size / 9000:.1f}" for size in sizes}) == len(members)
-
-
 def test_the_member_is_the_one_nearest_to_the_mean_and_its_file_is_named(study_audit):
     verdict = study_audit.verdict(PASSING)
     store = study_audit.data.store

@@ -142,39 +142,6 @@ def test_whatever_fields_hold_comes_back(sample):
     require_equal(sample, unpack(pack(sample), Sample))
 
 
-def test_tables_of_every_kind():
-    table = pd.DataFrame(
-        {
-            "text": pd.Series(["x", None], dtype="str"),
-            "whole": pd.array([1, None], "Int64"),
-            "part": pd.array([0.5, None], "Float64"),
-            "yes": pd.array([True, None], "boolean"),
-            "kind": pd.Categorical(["b", "a"], ["unused", "b", "a"], ordered=True),
-            "number": pd.Categorical([3, 1], [9, 3, 1]),
-            "gap": [np.nan, -np.inf],
-        },
-        index=pd.MultiIndex.from_tuples([("fog", 1), ("snow", 2)], names=["corruption", None]),
-    )
-    table.attrs = {"class_names": ["<b>", "\U0001f408"]}
-    require_equal(table, unpack(pack(table), pd.DataFrame))
-    wide = pd.DataFrame(
-        np.eye(3),
-        columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 5), ("b", 1)], names=["t", "k"]),
-    )
-    require_equal(wide, unpack(pack(wide), pd.DataFrame))
-    for name in ("p", None):
-        series = pd.Series([1, 2], ["x", "y"], name=name)
-        require_equal(series, unpack(pack(series), pd.Series))
-    for empty in (table.iloc[:0], pd.DataFrame(), pd.DataFrame(index=[7, 9])):
-        require_equal(empty, unpack(pack(empty), pd.DataFrame))
-
-
-def test_a_type_that_is_none_of_the_results_own():
-    found = (Inner(1, "a"), Inner(float("inf"), None))
-    assert unpack(pack(found, tuple[Inner, ...]), tuple[Inner, ...]) == found
-    assert unpack(pack((), tuple[Inner, ...]), tuple[Inner, ...]) == ()
-
-
 @pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.5, 0.9, 0.999])
 def test_damage_is_one_line(share):
     tally = result_of("tally")
@@ -251,10 +218,3 @@ def test_pickled_objects_are_refused():
         unpack(sealed({"result.json": b'["", "0.npy"]', "0.npy": buffer.getvalue()}), np.ndarray)
     with pytest.raises(ValueError, match="allow_pickle"):
         pack(np.array([print], object))
-
-
-def test_what_a_field_does_not_say_is_refused():
-    with pytest.raises(TypeError, match="str 'x'"):
-        pack(Inner("x", None))
-    with pytest.raises(TypeError, match="list"):
-        pack((["x"],), tuple[object, ...])

@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import tfaudit.analysis.study_audit as study_audit_module
 from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.equality import require_equal
 from tests.builders.studies import WRITERS, before_and_after, change_images, make_study
-from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.chance.chance import chance
@@ -21,11 +19,9 @@ from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.groups.groups import groups
-from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 from tfaudit.outlets.sections.order import study_sections
-from tfaudit.outlets.sections.robustness import robustness_section
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.store import Store, open_store
 
@@ -144,18 +140,6 @@ def test_the_verdict_of_the_last_limits_is_cached(tmp_path, monkeypatch):
     assert judged == [strict, DEFAULT_LIMITS, DEFAULT_LIMITS]
 
 
-@pytest.mark.slow
-def test_corrupted_populations_are_not_read_again(tmp_path, read):
-    store = corrupted_study(tmp_path)
-    first = robustness_section(read_few(store))
-    assert ("int8", "fog-3") in read
-    read.clear()
-    second = robustness_section(read_few(store))
-    assert (second.tables, second.strip, second.notes) == (first.tables, first.strip, first.notes)
-    assert first.strip
-    assert not read
-
-
 def kept(store):
     return {
         path.name.rsplit(".", 2)[0]: path.name for path in (store.directory / "audit").iterdir()
@@ -217,15 +201,6 @@ def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     }
 
 
-@pytest.mark.slow
-def test_other_permutations_and_seeds_count(prepared):
-    store, old, _ = prepared
-    for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
-        study_audit = read_anew(store, old, **options)
-        expected = chance(*before_and_after(store), **options)
-        require_equal(study_audit.chance("magnitude-0.9"), expected)
-
-
 def test_groups_that_were_brought_along_count(store):
     one = StudyAudit.read(store, groups=WRITERS, **FEW)
     swapped = WRITERS.assign(series=WRITERS["series"][::-1].to_numpy())
@@ -252,22 +227,6 @@ def test_a_file_cut_short_is_noticed(prepared):
         study_audit.exemplars("int8")
 
 
-@pytest.mark.slow
-def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
-    store = make_study(tmp_path)
-    path = store.directory / "examples/test.parquet"
-    content, sound = path.read_bytes(), StudyData(store).fingerprints
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    noticed, positions = 0, range(footer, len(content), 3)
-    for position in positions:
-        path.write_bytes(
-            content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :]
-        )
-        inputs = StudyData(store).fingerprints
-        noticed += (inputs.study, inputs.examples) != (sound.study, sound.examples)
-    assert noticed > len(positions) / 4
-
-
 def test_images_that_were_replaced_count(tmp_path):
     store = corrupted_study(tmp_path)
     old = {split: StudyData(store, split) for split in ("test", "fog-3")}
@@ -286,40 +245,6 @@ def test_images_that_were_replaced_count(tmp_path):
             old[split].require_same_examples()
 
 
-@pytest.mark.parametrize("missing", [True, False])
-def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch, missing):
-    store = make_study(tmp_path)
-    data = StudyData(store)
-    if missing:
-        (store.directory / "examples/test.parquet").unlink()
-    else:
-
-        def refuse(*_, **__):
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr(Path, "exists", refuse)
-        monkeypatch.setattr("tfaudit.analysis.fingerprints.open_regular", refuse)
-    fingerprints = Fingerprints(store, "test", data.records, data.members)
-    assert fingerprints.examples == ""
-    assert fingerprints.classes
-
-
-def test_files_that_are_no_evaluations_do_not_count(tmp_path):
-    store = corrupted_study(tmp_path)
-    before = read_few(store)
-    folder = (store.directory / store.prediction_path("int8", 0, "fog-3")).parent
-    (folder / "²³.parquet").touch()
-    other = (store.directory / store.prediction_path("int8", 0, "fog-1")).parent
-    shutil.rmtree(other)
-    other.write_text("a file")
-    study_audit = read_few(store)
-    assert (
-        {"fog 3"}
-        < {each.title for each in before.data.conditions} - {"fog 1"}
-        == {e.title for e in study_audit.data.conditions}
-    )
-
-
 def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
     store = make_study(tmp_path)
     place = store.directory / store.member_path("int8", 1, "member.json")
@@ -328,14 +253,6 @@ def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
         study_audit = read_few(store)
         assert study_audit.data.members["int8"] == (0, 2, 3)
         assert study_audit.data.populations["int8"].members == (0, 2, 3)
-
-
-def test_a_fact_that_is_no_number_is_not_known(tmp_path):
-    store = make_study(tmp_path)
-    place = store.directory / store.member_path("magnitude-0.9", 1, "member.json")
-    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"sparsity": "much"}))
-    found = StudyData(store).means("magnitude-0.9", ["sparsity", "bytes"])
-    assert found.to_list() == [pytest.approx(0.9), 5000]
 
 
 @pytest.mark.slow
@@ -348,26 +265,6 @@ def test_an_evaluation_that_is_added_counts(tmp_path):
     evaluate(store, condition, "magnitude-0.9", range(4))
     study_audit = read_anew(store, old)
     assert study_audit.robustness("int8").conditions == tuple(store.study.conditions)
-
-
-def test_the_answers_under_a_condition_are_a_split_of_their_own(tmp_path):
-    store = corrupted_study(tmp_path)
-    assert "fog-3" in store.splits
-    study_audit = StudyAudit.read(store, "fog-3", **FEW)
-    assert not study_audit.data.conditions
-    before, after = store.predictions("dense", "fog-3"), store.predictions("int8", "fog-3")
-    require_equal(study_audit.exemplars("int8"), exemplars(before, after))
-    assert study_audit.data.fingerprint != StudyData(store, **FEW).fingerprint
-
-
-def test_single_models_are_compared(tmp_path):
-    store = make_study(tmp_path, members=1)
-    study_audit = read_few(store)
-    study_audit.prepare()
-    require_equal(study_audit.model_pair("int8"), among_all(store, compare))
-    assert study_audit.chance("int8") is None
-    with pytest.raises(InputError, match="1 member"):
-        study_audit.class_impact("int8")
 
 
 def test_threads_compute_once(tmp_path, read):
@@ -400,12 +297,6 @@ def test_what_there_is_not(grouped, ask, message):
         ask(read_few(grouped))
 
 
-@pytest.mark.parametrize(("name", "value"), [("alpha", 0), ("permutations", -1), ("split", "x")])
-def test_options_that_are_not_allowed(store, name, value):
-    with pytest.raises(InputError, match=f"^{name}: "):
-        StudyAudit.read(store, **{name: value})
-
-
 def test_trade_offs_are_those_of_every_member(grouped):
     table = read_few(grouped).trade_offs()
     assert list(table["variant"]) == [
@@ -418,29 +309,6 @@ def test_trade_offs_are_those_of_every_member(grouped):
     assert pd.isna(table["sparsity"].iloc[-1])
 
 
-def test_facts_of_the_members(store):
-    table = StudyAudit.read(store).summary.frame().set_index("variant")
-    assert list(table["title"]) == ["dense", "magnitude 90 %", "fixed-point int8"]
-    assert list(table["family"]) == ["dense", "pruning", "quantization"]
-    assert list(table["bytes"]) == [10_000, 5_000, 3_333]
-    assert table.loc["magnitude-0.9", "sparsity"] == 0.9
-    assert table["sparsity"].isna().tolist() == [False, False, True]
-    accuracy = store.predictions("magnitude-0.9").accuracy().mean()
-    assert table.loc["magnitude-0.9", "top1"] == pytest.approx(accuracy)
-
-
-def test_quantized_members_are_paired_with_their_parents(store):
-    audit = StudyAudit.read(store)
-    found = {key: audit.chance(key) for key in ("magnitude-0.9", "int8")}
-    assert {key: of_key.paired for key, of_key in found.items()} == {
-        "magnitude-0.9": False,
-        "int8": True,
-    }
-    assert found["int8"].pies.permutations == 2**4
-    assert list(audit.summary.chances) == ["magnitude-0.9"]
-    assert not StudyAudit.read(store, permutations=0).summary.chances
-
-
 def test_missing_members_are_noted(tmp_path):
     store = make_study(tmp_path, missing={("int8", 0), ("int8", 2)})
     audit = StudyAudit.read(store).summary
@@ -451,21 +319,16 @@ def test_missing_members_are_noted(tmp_path):
     assert list(audit.frame()["members"]) == [4, 4, 2]
 
 
-def test_a_variant_without_members_is_noted(tmp_path):
-    store = make_study(tmp_path, members=2, missing={("int8", 0), ("int8", 1)})
-    audit = StudyAudit.read(store).summary
-    assert audit.notes[0].startswith("fixed-point int8: 0 of 2 members are complete")
-    assert list(audit.exemplars) == ["magnitude-0.9"]
-
-
 def test_without_a_baseline(tmp_path):
     store = make_study(tmp_path, members=1, missing={("dense", 0)})
     with pytest.raises(InputError, match="no complete dense member"):
         StudyAudit.read(store)
 
 
-def test_unknown_split(store):
-    with pytest.raises(
-        InputError, match="split: got 'train', expected a split with predictions: test"
-    ):
-        StudyAudit.read(store, "train")
+@pytest.mark.slow
+def test_other_permutations_and_seeds_count(prepared):
+    store, old, _ = prepared
+    for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
+        study_audit = read_anew(store, old, **options)
+        expected = chance(*before_and_after(store), **options)
+        require_equal(study_audit.chance("magnitude-0.9"), expected)

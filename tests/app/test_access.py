@@ -105,12 +105,6 @@ def test_own_names_alone_are_served(host):
     assert answer == ("websocket.accept" if host in OWN else "websocket.close")
 
 
-def test_no_page_of_others_frames_the_viewer(guard):
-    for answer in (ask(AccessControl(behind, hosts=["localhost"])), ask(guard), ask(guard, HEALTH)):
-        assert answer[1]["x-frame-options"] == "SAMEORIGIN"
-        assert re.search("frame-ancestors '(self|none)'", answer[1]["content-security-policy"])
-
-
 @pytest.mark.parametrize(
     "path", ["/", "/classes?variant=int8", "/_stcore/host-config", "/media/image.png"]
 )
@@ -307,26 +301,6 @@ def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(guarded
     )
     assert "tfaudit.app" in shown.stdout
     assert PASSWORD not in shown.stdout
-
-
-@pytest.mark.slow
-def test_the_page_of_the_password_in_a_browser(guarded, idle_pages):
-    connection, _ = guarded
-    page = idle_pages(1280, "light")
-    page.goto(f"http://localhost:{connection.port}/classes")
-    page.get_by_label("This viewer asks for a password.").fill("wrong password")
-    page.get_by_role("button", name="Open").click()
-    page.get_by_text("Wrong password.").wait_for()
-    page.get_by_label("This viewer asks for a password.").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Classes", level=1).wait_for()
-    assert page.url.startswith(f"http://localhost:{connection.port}/classes")
-    # A frame of another origin stays empty.
-    page.goto("data:text/html,<h1>other</h1>")
-    page.set_content(f'<iframe src="http://localhost:{connection.port}/"></iframe>')
-    page.wait_for_timeout(500)
-    assert not any(frame.url.startswith("http://localhost") for frame in page.frames)
-    page.close()
 
 
 def tree(directory):

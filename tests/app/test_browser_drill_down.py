@@ -1,7 +1,6 @@
 """From the class that pays most to its images, in a real browser: Back undoes each action."""
 
 import itertools
-import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -121,17 +120,6 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     )  # the server learns of the key after the panel has gone
 
 
-def test_the_panel_leads_through_the_images_to_look_at_first(viewer, visit):
-    page = visit(f"{viewer.url}/forecast?variant=fixed-point+int8&page=5")
-    expect(page.locator(".st-key-cards img")).to_have_count(4)
-    page.locator(".st-key-cards button").first.click()
-    panel = page.get_by_role("dialog")
-    expect(panel).to_contain_text("97 of 100")
-    settled(page)
-    page.keyboard.press("ArrowRight")
-    expect(panel).to_contain_text("98 of 100")
-
-
 CHARTS = and_nightly(
     [
         ("", "chart-accuracy", -1, "classes"),
@@ -190,49 +178,9 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     _, chosen = choices(page)
     assert {"variant", "class", "corruption", "attribute", "show", "from"} & set(chosen)
     assert "class" in chosen or not start.startswith("classes")
-    assert page.get_by_test_id("stAlertContentError").count() == 0
-
-
-@pytest.mark.parametrize(
-    ("start", "key", "name"),
-    [
-        ("calibration", "chart-calibration", "confidence after, %"),
-        (
-            "groups?groups=Images&variant=magnitude+50+%25",
-            "chart-property-magnitude-0-5-histogram",
-            "mean absolute tilt by writer",
-        ),
-    ],
-)
-def test_a_point_or_bar_shows_the_images_in_its_range(viewer, visit, start, key, name):
-    page = visit(f"{viewer.url}/{start}")
-    points = marks(page, key)
-    points.nth(points.count() - 1).click(force=True)
-    page.wait_for_url("**/exemplars?*")
-    settled(page)
-    within = choices(page)[1]["attribute"]
-    assert re.fullmatch(name + r": [\d.]+ to [\d.]+", within)
-    text = page.get_by_test_id("stMain").inner_text()
-    (matching,) = re.findall(r"(\d+) of 300 images match", text)
-    assert 0 < int(matching) < 300
-    assert page.get_by_test_id("stAlert").count() == 0
-
-
-@pytest.mark.parametrize(
-    "page_name", and_nightly(["intersections"], ["negative_flips", "calibration"])
-)
-def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
-    page = visit(f"{viewer.url}/{page_name}?variant=magnitude+90+%25")
-    grid = page.get_by_test_id("stDataFrame").last
-    grid.scroll_into_view_if_needed()
-    settled(page)
-    grid.click(position={"x": 40, "y": 85})  # the second row; the first may stand for all images
-    page.wait_for_url("**/exemplars?*")
-    settled(page)
-    assert {"class", "attribute"} & set(choices(page)[1])
-    assert page.get_by_test_id("stAlert").count() == 0
-    page.locator(".st-key-cards button").first.click()
-    expect(page.get_by_role("dialog")).to_contain_text("1 of")
+    assert (
+        page.get_by_test_id("stAlert" if end == "exemplars" else "stAlertContentError").count() == 0
+    )
 
 
 ENTRIES = [
@@ -267,49 +215,3 @@ def test_the_menu_has_eight_entries_that_lead_to_every_page(viewer, visit):
     assert not violations(page)
     main.get_by_role("link", name="More").click()
     page.wait_for_url("**/more*")
-
-
-def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):
-    page = visit(f"{viewer.url}/classes?variant=fixed-point+int8&class=3")
-    links = page.locator(".st-key-menu a")
-    for i in range(links.count()):
-        links.nth(i).hover()
-        address = links.nth(i).evaluate("link => link.href")  # as another tab would open it
-        assert parse_qs(urlsplit(address).query) == {
-            "variant": ["fixed-point int8"],
-            "class": ["3"],
-        }
-        assert "classes" not in address or links.nth(i).inner_text() == "Classes"
-    page.locator(".st-key-menu").get_by_role("link", name="Images").click()
-    page.wait_for_url("**/exemplars?*")
-    settled(page)
-    assert choices(page)[1] == {"variant": "fixed-point int8", "class": "3"}
-    expect(page.get_by_role("combobox", name="Class")).to_have_value("3")
-
-
-@pytest.mark.parametrize("link", ["exemplars?variant=unknown", "?foo=1"])
-def test_a_link_to_nothing_says_so(viewer, visit, link):
-    page = visit(f"{viewer.url}/{link}")
-    told = page.get_by_test_id("stAlertContentWarning")
-    expect(told).to_have_count(1)
-    assert link.partition("?")[2].partition("=")[0] in told.inner_text()
-    assert page.get_by_test_id("stAlertContentError").count() == 0
-
-
-def test_every_page_and_figure_explains_itself(viewer, visit):
-    for name in ("", "classes", "distortion"):
-        page = visit(f"{viewer.url}/{name}")
-        main = page.get_by_test_id("stMain")
-        assert len(main.get_by_test_id("stCaptionContainer").first.inner_text()) > 20
-        charts, helps = main.get_by_test_id("stVegaLiteChart"), main.get_by_test_id("stTooltipIcon")
-        charts.first.wait_for()
-        assert 0 < charts.count() <= helps.count()
-        assert (
-            page.get_by_role(
-                "button", name=re.compile("^(Download as PNG|Show data|Copy Vega)")
-            ).count()
-            == 0
-        )
-    assert "Do weak classes get weaker?" in main.inner_text()
-    helps.last.hover()
-    page.get_by_test_id("stTooltipContent").wait_for()

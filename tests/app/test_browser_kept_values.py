@@ -66,18 +66,3 @@ def test_controls_keep_their_values(viewer, visit, path, values, other):
     changed = {control for control in linked - controls(page) if not control.startswith("Page ")}
     assert len(changed) <= 1
     assert page.get_by_text("In the link").count() == 0
-
-
-def test_a_limit_that_is_typed_leaves_the_others(viewer, visit):
-    page = visit(f"{viewer.url}/classes")
-    page.locator(".st-key-menu").get_by_role("link", name="Verdict").click()
-    settled(page)
-    page.get_by_text("More on every variant").click()
-    settled(page)
-    page.get_by_role("button", name="Limits").click()
-    field = page.get_by_role("spinbutton", name="Drop of worst class")
-    field.fill("3")
-    field.press("Enter")
-    settled(page)
-    assert parse_qs(urlsplit(page.url).query) == {"max_worst_class_drop": ["3"]}
-    expect(page.get_by_role("spinbutton", name="Drop of accuracy")).to_have_value("1")

@@ -1,23 +1,16 @@
 """The page Classes shows what the audit of the store gives, for any choice, and names as the text they are."""
 
-import re
-
 import numpy as np
 import pytest
 from markupsafe import escape
 
-from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
 from tests.builders.pages import HARMED, bodies, cards, words
 from tests.builders.studies import NAMES as NAMES_OF_SMALL
 from tests.builders.studies import before_and_after, make_study
-from tfaudit.app.classes import _parse_range
-from tfaudit.app.markdown import escape_name
 from tfaudit.audits.classes.classes import class_impact, corrected_together, worst_class
 from tfaudit.audits.flips.image_changes import image_changes
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
-from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -110,20 +103,6 @@ def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
     assert "Classes 11 to 14 by change" in words(app)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"]
-)
-def test_a_range_that_cannot_be_meant_is_an_error(text):
-    with pytest.raises(InputError, match="expected two ranks from 1 to 50"):
-        _parse_range(text, 50)
-
-
-def test_without_a_choice_the_class_that_pays_most_is_open(opened, store):
-    app = opened()
-    frame = impact(store).frame()
-    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(frame)]
-
-
 def test_one_class(opened, store):
     app = opened(**{"class": "dog & co"})
     app.session_state["confusion-magnitude-0.9-class-1 every"] = True  # unfolds the table
@@ -143,62 +122,7 @@ def test_one_class(opened, store):
     assert "verdict" in app.dataframe[0].value  # all classes stand above the details of one
 
 
-def test_the_cards_of_a_class_page_through_all_changed_images(opened, store):
-    changes = image_changes(*before_and_after(store, measure=count_predictions))
-    ours = changes[(changes["label"] == 3) & (changes["kind"] != "unchanged")]
-    script = NAMES_OF_SMALL[3]
-    shown = []
-    for number in range(1, -(-len(ours) // 6) + 1):
-        page = cards(opened(**{"class": script, "class-page": str(number)}))
-        shown += [re.search('alt="Image ([^,]*),', card)[1] for card in page]
-    assert len(shown) == len(ours) > 6
-    assert set(shown) == {f"test-{i}" for i in ours.index}
-
-
 def test_a_class_that_is_not_there_is_named(opened, store):
     app = opened(**{"class": "unicorn"})
     assert "got 'unicorn', expected" in app.warning[0].value
     assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(store).frame())]
-
-
-@pytest.mark.slow
-def test_hostile_names_are_text(open_page, many):
-    for name in (*HOSTILE[:2], HOSTILE[3]):
-        app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
-        texts = "\n".join(text.value for text in (*app.markdown, *app.caption, *app.info))
-        assert f"## {escape_name(name)}" in texts
-        assert not re.search(r"(?<!\\)<script|:cat:", texts)
-        assert all("<script" not in body for body in bodies(app))
-        assert all("no image stored" in card for card in cards(app))
-    assert "crane (4)" in app.selectbox(key="class").options
-    assert "crane (5)" in app.selectbox(key="class").options
-
-
-@pytest.mark.slow
-def test_corruptions_of_a_class(open_page, tmp_path):
-    store = corrupted_study(tmp_path)
-    app = open_page(
-        store.directory, "classes", about="Under corruption", **{"class": "élan"}, **HARMED
-    )
-    read = [
-        {
-            (c.corruption, c.severity): store.predictions(key, c.split)
-            for c in store.study.conditions
-        }
-        for key in ("dense", "magnitude-0.9")
-    ]
-    expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
-    shown = table(app, "corruption", "change_pp").set_index("corruption")
-    assert list(shown.index) == ["fog", "gaussian noise"]
-    assert not any("gaussian_noise" in chart.proto.spec for chart in app.get("vega_lite_chart"))
-    np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
-    np.testing.assert_allclose(
-        shown["change_p_holm"].astype(float), expected["change_p_holm"], atol=5e-5
-    )
-
-
-def test_single_members_are_told_where_to_go(open_page, tmp_path):
-    store = make_study(tmp_path, members=1)
-    app = open_page(store.directory, "classes", **{"class": "dog & co"})
-    assert "two members or more" in app.info[0].value
-    assert "images are newly wrong, " in words(app)

@@ -9,13 +9,9 @@ from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.pages import HARMED, bodies, words  # noqa: F401 - choices of `opened`
 from tests.builders.studies import (
     NAMES,
-    before_and_after,
-    change_images,
     make_study,
-    without_images,
 )
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 
 
 @pytest.fixture(scope="module")
@@ -61,18 +57,6 @@ def test_means_over_severities_and_one_severity(opened, found):
     assert again.dataframe[1].value.equals(rows)
 
 
-def test_severities_of_chosen_corruptions_and_variants(opened, found):
-    app = opened(corruptions="Severities")
-    assert app.multiselect(key="panels").value == ["fog", "gaussian_noise"]
-    app.multiselect(key="panels").set_value(["fog"])
-    app.multiselect(key="variants").set_value(["magnitude 90 %"]).run()
-    rows = app.dataframe[0].value
-    expected = found.severity_frame().query("k == 1 and corruption == 'fog'")
-    np.testing.assert_allclose(rows["accuracy_after"], expected["accuracy_after"])
-    app.multiselect(key="panels").set_value([]).run()
-    assert "Choose at least one corruption" in words(app)
-
-
 def test_classes_are_found_by_name(opened, found):
     app = opened(corruptions="Classes")
     assert len(app.dataframe[0].value) == len(found.class_frame())
@@ -84,14 +68,6 @@ def test_classes_are_found_by_name(opened, found):
     assert sorted(rows["relative_pp"]) == sorted(expected["relative_pp"])
     app.segmented_control(key="cells").set_value("Relative to accuracy").run()
     assert not app.error
-
-
-def test_exemplars_among_flips(opened, found):
-    app = opened(corruptions="Exemplars")
-    rows = app.dataframe[0].value
-    assert list(rows[rows["title"] == "magnitude 90 %"]["flips"]) == list(
-        found.flip_frame()["flips"]
-    )
 
 
 def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(opened, store, found):
@@ -112,31 +88,6 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(opened
     assert "test-0" in "".join(bodies(app))
 
 
-def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(opened, store):
-    labels = store.examples()["label"].to_numpy()
-    counts = before_and_after(store, measure=count_predictions)
-    before, after = (count.mode() == labels for count in counts)
-    for position, said in (
-        (np.flatnonzero(before & ~after)[0], "lost when clean"),
-        (np.flatnonzero(~before)[0], "wrong before compression when clean"),
-    ):
-        app = opened(corruptions="One image", picture=str(position))
-        assert said in words(app)
-
-
-def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
-    conditions = ("fog 1", "fog 3")
-    store = corrupted_study(
-        tmp_path, corruptions=("fog",), without=[("int8", each) for each in conditions]
-    )
-    for view in ("Classes", "One image"):
-        app = open_page(
-            store.directory, "corruptions", corruptions=view, variant="fixed-point int8"
-        )
-        assert "was not evaluated under corruption" in app.info[0].value
-        assert "Not evaluated under corruption" in words(app)
-
-
 @pytest.mark.slow
 def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
     store = corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",))
@@ -145,12 +96,3 @@ def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
         assert not app.error
         assert app.info
     assert not open_page(store.directory, "corruptions").error
-
-
-@pytest.mark.slow
-def test_no_image_stored(open_page, tmp_path):
-    store = corrupted_study(tmp_path, corruptions=("fog",))
-    change_images(store, without_images)
-    app = open_page(store.directory, "corruptions", corruptions="One image")
-    assert not app.error
-    assert "<img" not in "".join(bodies(app))

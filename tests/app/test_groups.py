@@ -34,47 +34,12 @@ def test_a_column_is_chosen_and_kept_in_the_url(opened, store):
     assert list(opened(by="light").dataframe[0].value["group"]) == list(shown["group"])
 
 
-def test_individuals_stand_by_their_loss(opened, store):
-    app = opened(groups="Individuals")
-    people, fits = app.dataframe[0].value, app.dataframe[1].value
-    found = groups(*before_and_after(store), WRITERS["series"], individuals=WRITERS["writer"])
-    assert len(people) == len(found.individuals)
-    assert people["change_pp"].is_monotonic_increasing
-    assert people["change_pp"].iloc[0] == found.individuals["change_pp"].min()
-    np.testing.assert_allclose(fits["slope"], found.fits["slope"])
-
-
 def test_groups_of_the_exemplars(opened, store):
     app = opened(groups="Exemplars", variant="fixed-point int8")
     expected = attributes(
         *before_and_after(store, "int8"), store.examples()[["series", "light"]]
     ).frame()
     assert set(app.dataframe[0].value["ratio"]) == set(expected["ratio"])
-
-
-def test_a_tab_that_would_be_empty_is_shown_to_a_link_only(open_page, tmp_path):
-    directory = make_study(tmp_path, groups=pd.DataFrame({"a": np.arange(200) % 2})).directory
-    shown = [tab.label for tab in open_page(directory, "groups").tabs]
-    assert "Groups" in shown
-    assert "Individuals" not in shown
-    assert "Individuals" in [
-        tab.label for tab in open_page(directory, "groups", groups="Individuals").tabs
-    ]
-
-
-def test_properties_of_small_images(opened):
-    app = opened(groups="Images")
-    assert not app.error
-    assert len(app.dataframe[0].value) > 0 or app.info
-
-
-@pytest.mark.slow
-def test_individuals_alone_are_one_group(open_page, tmp_path):
-    app = open_page(make_study(tmp_path, groups=WRITERS[["writer"]]).directory, "groups")
-    assert list(app.dataframe[0].value["group"]) == ["all"]
-    assert "by" not in [box.key for box in app.selectbox]
-    app = open_page(tmp_path, "groups", groups="Exemplars")
-    assert "No column" in app.info[0].value
 
 
 @pytest.mark.slow

@@ -72,17 +72,6 @@ def test_the_lowest_floor_is_that_of_the_gate(opened, store, drop):
     assert above.all() == (drop is None)
 
 
-@pytest.mark.slow
-def test_the_floor_shuts_out_and_the_url_remembers_it(opened, store):
-    accuracy = expected(store)["accuracy"].sort_values()
-    floor = round(100 * (accuracy.iloc[1] + accuracy.iloc[2]) / 2, 1)
-    app = opened()
-    app.slider(key="floor").set_value(floor).run()
-    assert list(table_of(app)["above_floor"]) == list(expected(store)["accuracy"] >= floor / 100)
-    again = opened(floor=str(floor))
-    pd.testing.assert_frame_equal(table_of(again), table_of(app))
-
-
 def test_by_default_the_choice_is_that_of_overview(opened, store):
     """And a variant that cannot be judged is not chosen for its size."""
     verdict = StudyAudit.read(store).verdict(Limits(overall_drop_pp=16))
@@ -102,40 +91,6 @@ def test_where_nothing_passes_nothing_is_chosen(opened):
     assert not app.success
     assert "No variant passes: 4 cannot be judged." in app.get("html")[0].proto.body
     assert rows["gate"].dropna().tolist() == ["cannot be judged"] * 4
-
-
-@pytest.mark.slow
-def test_worths_move_the_choice(opened):
-    app = opened(**PASSABLE)
-    for only, best in (
-        ("worth", lambda rows: rows["size"].idxmin()),
-        ("worth-accuracy", lambda rows: rows["accuracy"].idxmax()),
-    ):
-        for key in ("worth", "worth-unfairness", "worth-accuracy"):
-            app.select_slider(key=key).set_value(1.0 if key == only else 0.0)
-        app.run()
-        rows = table_of(app)
-        assert rows["chosen"].idxmax() == best(rows[rows["gate"].isin([None, "passes the gate"])])
-        assert rows["chosen"].sum() == 1
-
-
-def test_sparsity_can_take_the_place_of_size(opened):
-    app = opened(against="sparsity")
-    assert "sparsity" in table_of(app)
-    assert "size" not in table_of(app)
-
-
-@pytest.mark.slow
-def test_a_floor_that_nothing_reaches(opened):
-    app = opened(**PASSABLE, max_size_ratio="0.3")  # not of the most accurate
-    app.slider(key="floor").set_value(app.slider(key="floor").max).run()
-    assert not table_of(app)["chosen"].any()
-    assert "No variant that passes the gate reaches" in app.warning[0].value
-
-
-def test_too_few_variants_for_a_trade_off(open_page, tmp_path):
-    app = open_page(make_study(tmp_path, variants=LEVELS[:1]).directory, "operating_points")
-    assert "Fewer than three variants" in app.info[0].value
 
 
 @pytest.mark.slow

@@ -94,20 +94,3 @@ def test_what_a_link_says_wrongly_is_named(open_page, store, place, wrong):
     )
     assert not app.error
     assert noticed(app) == keys
-
-
-@pytest.mark.parametrize("key", sorted(FREE))
-def test_any_text_is_one(open_page, store, key):
-    assert not open_page(store.directory, "classes", **{key: "<b>no such"}).exception
-
-
-@pytest.mark.slow
-def test_what_a_study_lacks_is_named_too(open_page, tmp_path):
-    """It has no groups, no second measure of cost, and fewer classes than a range can be chosen of."""
-    directory = corrupted_study(tmp_path, members=1).directory
-    for page, key in (
-        ("exemplars", "attribute"),
-        ("compare", "before"),
-        ("operating_points", "against"),
-    ):
-        assert noticed(open_page(directory, page, **{key: "no such"})) == {key}

@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.nightly import first_and_nightly
-from tests.builders.pages import HARMED, unescaped, words
+from tests.builders.pages import unescaped, words
 from tests.builders.populations import population
 from tests.builders.studies import TWO, change_images, make_study
 from tfaudit.analysis.audits import AUDITS
@@ -24,26 +24,12 @@ from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.menu import PAGES
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.flips.declaration import rate_findings
 from tfaudit.audits.gate.limits import FLAGS, Limits
-from tfaudit.outlets.columns import with_minus_signs
-from tfaudit.store.store import Store, open_store
-from tfaudit.study.study import Study, Training
+from tfaudit.store.store import open_store
 
 NAMES = list(PAGES)
 SOME = first_and_nightly(NAMES, 3)
 """Pages that are opened always; the others at night."""
-
-
-@pytest.mark.parametrize("browsers", [("sh",), ()])
-def test_a_pdf_is_offered_where_a_browser_can_print_it(open_page, store, monkeypatch, browsers):
-    monkeypatch.setattr("tfaudit.extensions.exports.pdf.BROWSERS", browsers)
-    app = open_page(store.directory, "overview")
-    buttons = {button.proto.label: button.proto for button in app.get("download_button")}
-    assert {"Report", "PDF", "Markdown", "Verdicts"} <= set(buttons)
-    assert not buttons["Report"].disabled
-    assert buttons["PDF"].disabled == (not browsers)
-    assert ("needs Chromium" in buttons["PDF"].help) == (not browsers)
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +92,6 @@ def only_error(app):
     return unescaped(error.value)
 
 
-def test_a_study_without_members(open_page, tmp_path):
-    study = Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1))
-    Store.create(tmp_path, study, {})
-    error = only_error(open_page(tmp_path, "overview"))
-    assert (
-        "which has no predictions yet, expected a study with predictions; `tfaudit run` makes them"
-        in error
-    )
-
-
 PREDICTIONS = "predictions/split=test/variant=int8"
 DAMAGES = {
     "study.json": "damaged",
@@ -130,14 +106,6 @@ def test_a_damaged_file_is_one_line(open_page, copied, damaged):
     assert (directory / damaged).exists()
     (directory / damaged).write_bytes(b"\x00damaged")
     assert DAMAGES[damaged] in only_error(open_page(directory, "overview"))
-
-
-def test_a_damaged_member_does_not_count_and_the_others_do(open_page, copied):
-    directory = copied()
-    (directory / "members/dense/000/member.json").write_bytes(b"\x00damaged")
-    app = open_page(directory, "overview")
-    assert not app.error
-    assert "dense: 3 of 4 members are complete" in words(app)
 
 
 def link(place, target):
@@ -160,31 +128,6 @@ def test_no_chain_of_links_leads_out(open_page, copied, tmp_path):
     link(first / "examples", tmp_path / "elsewhere/examples")
     link(first / "examples", second / "stash")
     assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
-
-
-def test_a_study_that_is_a_link_out_of_its_folder(open_page, copied, tmp_path):
-    link(copied("seen"), tmp_path / "secret")
-    link(tmp_path / "seen", tmp_path / "folder/seen")
-    assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
-
-
-def test_links_in_a_circle_are_one_line(open_page, copied):
-    directory = copied()
-    place = directory / "examples/test.parquet"
-    place.unlink()
-    place.symlink_to(place.with_name("other"))
-    place.with_name("other").symlink_to(place)
-    error = only_error(open_page(directory, "overview"))
-    assert error.startswith(
-        "examples: got a file that cannot be read (Too many levels of symbolic links), "
-    )
-    assert "examples/test.parquet, expected a file that tfaudit wrote" in error
-
-
-def test_a_link_within_the_study_is_fine(open_page, copied):
-    directory = copied()
-    link(directory / "examples/test.parquet", directory / "examples/moved")
-    assert not open_page(directory, "overview").error
 
 
 @pytest.mark.slow
@@ -269,30 +212,6 @@ def test_a_study_of_texts_speaks_of_examples(open_page, texts, name):
     assert not [text for text in said if re.search(r"\bimages?\b", text, re.IGNORECASE)]
 
 
-def test_wrong_arguments_are_one_line(app_test):
-    def script():
-        from tfaudit.app.viewer import show_page
-
-        show_page("overview", [])
-
-    assert "directory: got 0 directories, expected one" in only_error(
-        app_test.from_function(script).run()
-    )
-
-
-def test_a_defect_is_one_line_too(open_page, store, monkeypatch):
-    import tfaudit.app.overview
-
-    def broken(study_audit):
-        raise RuntimeError("first line\nsecond <b>line</b>")
-
-    monkeypatch.setattr(tfaudit.app.overview, "page", broken)
-    assert (
-        only_error(open_page(store.directory, "overview"))
-        == "This page failed: first line. The terminal shows where."
-    )
-
-
 def test_names_are_shown_as_they_are():
     assert escape_name(
         "*a* `b` $x$ [l](u) :cat: <i>"
@@ -302,13 +221,6 @@ def test_names_are_shown_as_they_are():
     assert escape("1. first") == r"1\. first"
     assert unique_labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
     assert len(set(unique_labels(["x" * 90, "x" * 100]))) == 2
-
-
-def test_negative_flips_says_its_answer_as_a_sentence(open_page, store):
-    result = StudyAudit.read(store).result("negative_flips", "magnitude-0.9")
-    (sentence,) = rate_findings("magnitude 90 %", result)
-    page = words(open_page(store.directory, "negative_flips", **HARMED))
-    assert with_minus_signs(sentence).removesuffix(".") in page.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_pages_open_on_the_recommended_variant_or_on_the_worst_and_keep_a_choice(open_page, digits):

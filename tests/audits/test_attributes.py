@@ -11,7 +11,6 @@ from tests.builders.populations import population
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1, examples=400), population(2, examples=400, hurt=[3])
 PIE = np.isin(np.arange(400), exemplars(BEFORE, AFTER).index)
@@ -57,22 +56,6 @@ def test_the_test_follows_the_expected_counts():
     np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
 
 
-def test_finds_the_attribute():
-    counts = attributes(BEFORE, AFTER, TABLE).summary()
-    assert counts["most_over"] == "blond: yes"
-    assert counts["most_over_ratio"] > 1.5
-    assert (counts["over"], counts["under"]) == (1, 0)
-    assert counts["pies"] == PIE.sum()
-
-
-def test_values_of_one_attribute_share_out_the_whole():
-    frame = attributes(
-        BEFORE, AFTER, TABLE[["hair"]].where(np.arange(400)[:, None] % 7 > 0)
-    ).frame()
-    assert list(frame["value"]) == ["black", "brown", "grey", "(missing)"]
-    assert frame[["share_pie", "share_non_pie"]].sum().tolist() == pytest.approx([1, 1])
-
-
 @pytest.mark.parametrize(
     ("column", "values"),
     [
@@ -87,27 +70,6 @@ def test_values_of_one_attribute_share_out_the_whole():
 def test_columns_of_any_kind(column, values):
     frame = attributes(BEFORE, AFTER, pd.DataFrame({"x": column * 100})).frame()
     assert list(frame["value"]) == values
-
-
-def test_an_attribute_of_nobody():
-    row = attributes(BEFORE, AFTER, pd.DataFrame({"x": [0] * 400})).frame().iloc[0]
-    assert (row["share_pie"], row["share_non_pie"], row["p"]) == (0, 0, 1)
-    assert np.isnan(row["ratio"])
-
-
-def test_without_exemplars():
-    found = attributes(BEFORE, BEFORE, TABLE)
-    assert found.frame()[["share_pie", "ratio", "low_pp", "p", "p_holm"]].isna().all(axis=None)
-    assert found.notes == ("There are no PIEs: their shares are undefined, and nothing is tested.",)
-    assert found.summary()["most_over"] is None
-
-
-def test_with_exemplars_alone():
-    turned = [Predictions.from_top1([0, 0], [[c, c]], class_names="ab") for c in (0, 1)]
-    found = attributes(*turned, pd.DataFrame({"x": [0, 1]}))
-    assert found.frame()["share_pie"].item() == 0.5
-    assert found.frame()["p"].isna().all()
-    assert "no others to compare" in found.notes[0]
 
 
 @pytest.mark.parametrize(

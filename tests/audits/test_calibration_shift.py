@@ -10,7 +10,6 @@ from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tests.builders.two_way_reference import two_way
 from tfaudit.audits.calibration.calibration import calibration
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import mass_bins
 
@@ -87,25 +86,12 @@ def test_without_all_probabilities_there_is_no_score_that_needs_them():
     assert "only 3 of 5 classes are stored" in result.notes[0]
 
 
-def test_one_model_against_one_has_intervals():
-    one = [population(i, members=1) for i in (1, 2)]
-    tested = calibration(*one).frame().set_index("measure")
-    assert np.isfinite(tested["change_low"]).all()
-
-
 def test_a_perfect_population_has_no_wrong_predictions():
     labels = np.arange(100) % 2
     sure = Predictions.from_scores(labels, np.stack([np.eye(2)[labels]] * 3))
     frame = calibration(sure, sure).frame().set_index("measure")
     assert np.isnan(frame.loc["confidence where wrong", "before"])
     assert frame.loc["Brier score", "after"] == 0
-
-
-def test_bad_input():
-    with pytest.raises(
-        InputError, match="compressed: got predictions without probabilities, expected"
-    ):
-        calibration(BEFORE, Predictions(BEFORE.labels, BEFORE.ranked))
 
 
 @pytest.mark.slow

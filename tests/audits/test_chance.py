@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -153,26 +152,6 @@ def test_what_may_be_said_of_a_count(count, verdict):
     assert count_verdict(count, 0.05) == verdict
 
 
-def test_members_made_from_one_parent_need_pairs():
-    """A copy of the population differs from it by nothing; free reassignment sees differences that cannot be."""
-    free, paired = chance(BEFORE, BEFORE), chance(BEFORE, BEFORE, paired=True)
-    assert paired.pies.mean == paired.pies.high == 0
-    assert free.pies.mean > 0
-
-
-def test_monte_carlo():
-    found = chance(BEFORE, AFTER, permutations=200, seed=1)
-    null = found.pies
-    assert not null.exact
-    assert null.permutations == len(null.counts) == 200
-    assert null.p == (1 + (null.counts >= null.observed).sum()) / 201
-    assert null.low <= null.mean <= null.high
-    exact = chance(BEFORE, AFTER).pies
-    assert exact.permutations == math.comb(12, 6)
-    assert null.mean == pytest.approx(exact.mean, abs=4 * exact.counts.std() / np.sqrt(200))
-    assert null.p == pytest.approx(exact.p, abs=0.05)
-
-
 def test_a_seed_gives_the_same_bits():
     one, same, other = (chance(BEFORE, AFTER, permutations=50, seed=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(one.pies.counts, same.pies.counts)
@@ -189,52 +168,6 @@ def test_single_members():
     assert any("p cannot be below 1," in note for note in found.notes)
     assert list(found.frame()["count"]) == ["PIEs"]
     assert chance(one, population(2, members=4)).pies.smallest_p == 0.2
-
-
-def test_a_class_without_examples_is_not_counted():
-    before, after = (
-        population(1, members=3, empty=[2]),
-        population(2, members=3, empty=[2], hurt=[3]),
-    )
-    assert (
-        chance(before, after).classes.observed
-        == (class_impact(before, after).published.p <= 0.05).sum()
-    )
-
-
-def test_no_disagreement_at_all():
-    same = Predictions.from_top1([0, 1], [[0, 1]] * 3)
-    found = chance(same, same)
-    assert (found.pies.observed, found.pies.mean, found.pies.p) == (0, 0, 1)
-    assert (found.classes.observed, found.classes.p) == (0, 1)
-
-
-@pytest.mark.slow
-def test_memory_is_bounded():
-    rng = np.random.default_rng(0)
-    labels = np.zeros(20_000, int)
-    both = [
-        Predictions.from_top1(labels, rng.integers(0, 3, (10, 20_000)).astype(np.uint8))
-        for _ in range(2)
-    ]
-    tracemalloc.start()
-    chance(*both, permutations=300)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert (
-        peak < 100e6
-    )  # counts of all assignments, examples and answers at once would be 144 MB at least
-
-
-def test_frames_and_chart():
-    found = chance(BEFORE, AFTER, permutations=99)
-    frame, values = found.frame(), found.distribution()
-    assert list(frame["count"]) == ["PIEs", "significant classes"]
-    assert values.groupby("count")["share"].sum().tolist() == pytest.approx([1, 1])
-    pies = values.query("count == 'PIEs'")
-    assert (pies["value"] * pies["share"]).sum() == pytest.approx(frame["expected"][0])
-    assert found.summary()["pies_p"] == frame["p"][0]
-    assert len(found.chart().to_dict()["vconcat"]) == 2
 
 
 @pytest.mark.parametrize(

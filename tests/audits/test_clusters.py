@@ -114,17 +114,6 @@ def without_clusters(population):
     return Predictions(population.labels, population.ranked, class_names=population.class_names)
 
 
-def test_one_lost_cluster_is_no_collapse():
-    labels = np.repeat([0, 1], 100)
-    before, after = (
-        Predictions.from_top1(labels, np.where(np.arange(200) < lost, 1, labels))
-        for lost in (0, 60)
-    )
-    assert measure(before, after).collapsed.tolist() == [True, False]
-    films = np.r_[np.repeat([0, 1], [60, 40]), np.arange(2, 102)]
-    assert not measure(before.clustered(films), after).collapsed.any()
-
-
 def test_the_gate_plans_images_of_new_clusters():
     before, after = (copied(side, 20) for side in sides(1))
     measured = measure(before, after)

@@ -65,30 +65,8 @@ def test_difficulty_equals_masks():
             assert table.loc[(name, group, 5), "accuracy"] == 1  # five ranks of five classes
 
 
-def test_by_class():
-    found = exemplars(population(1, empty=[2]), population(2, empty=[2], hurt=[3]))
-    table = found.by_class()
-    assert table["pies"].sum() == len(found.index)
-    assert table["pies"].idxmax() == 3
-    assert np.isnan(table.loc[2, "share"])
-    assert table.loc[3, "share"] == table.loc[3, "pies"] / 50
-
-
-def test_a_population_has_no_pies_against_itself():
-    found = exemplars(BEFORE, BEFORE)
-    assert len(found.index) == len(found.frame()) == 0
-    assert (
-        found.difficulty.query("group == 'PIE'")[["accuracy", "low", "high"]].isna().all(axis=None)
-    )
-
-
 def test_symmetric():
     np.testing.assert_array_equal(exemplars(BEFORE, AFTER).index, exemplars(AFTER, BEFORE).index)
-
-
-def test_true_labels_play_no_part():
-    blind = [Predictions(np.zeros(200, int), p.ranked) for p in (BEFORE, AFTER)]
-    np.testing.assert_array_equal(exemplars(*blind).index, exemplars(BEFORE, AFTER).index)
 
 
 def test_ties():
@@ -109,17 +87,6 @@ def test_ties_by_confidence():
     assert list(exemplars(before, after, ties="confidence").index) == []
     with pytest.raises(InputError, match="confidence"):
         exemplars(Predictions([0], before.ranked), after, ties="confidence")
-
-
-def test_without_five_ranks_there_is_no_top_5():
-    assert set(exemplars(population(1, ranks=2), population(2, ranks=2)).difficulty["k"]) == {1}
-
-
-def test_single_models_have_pies_too():
-    one, other = population(1, members=1), population(2, members=1)
-    np.testing.assert_array_equal(
-        exemplars(one, other).index, np.flatnonzero(one.ranked[0, :, 0] != other.ranked[0, :, 0])
-    )
 
 
 def test_beside_each_stands_an_unchanged_example_of_its_class():
@@ -154,3 +121,12 @@ def test_confusions_count_every_lost_image_once():
     first = rows.iloc[0]
     same = (lost["label"] == first["label"]) & (lost["compressed_mode"] == first["after"])
     assert first["images"] == same.sum()
+
+
+def test_by_class():
+    found = exemplars(population(1, empty=[2]), population(2, empty=[2], hurt=[3]))
+    table = found.by_class()
+    assert table["pies"].sum() == len(found.index)
+    assert table["pies"].idxmax() == 3
+    assert np.isnan(table.loc[2, "share"])
+    assert table.loc[3, "share"] == table.loc[3, "pies"] / 50

@@ -11,7 +11,6 @@ from statsmodels.stats.contingency_tables import mcnemar
 from tests.builders.populations import population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.groups.groups import groups
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -55,33 +54,6 @@ def test_classes_are_groups(paired):
     assert list(frame["verdict"].str.replace("accuracy", "recall")) == list(impact["verdict"])
 
 
-def test_every_figure_lies_in_its_own_interval():
-    """The relative change used to stand beside the interval of the absolute one."""
-    for sides in ((BEFORE, AFTER), (one(BEFORE), one(AFTER))):
-        frame = groups(*sides, np.where(BEFORE.labels == 3, "far", "near")).frame()
-        for name in ("change", "relative"):
-            assert (
-                frame[f"{name}_pp"].between(frame[f"{name}_low_pp"], frame[f"{name}_high_pp"]).all()
-            )
-        np.testing.assert_allclose(
-            frame["relative_p"], frame["relative_p_holm"]
-        )  # of two groups: one test
-        assert frame["relative_pp"].to_numpy() @ frame["examples"] == pytest.approx(0, abs=1e-6)
-
-
-def test_members_that_share_parents_are_compared_in_pairs():
-    derived = Predictions(AFTER.labels, AFTER.ranked, parents=BEFORE.members)
-    by_parents = groups(BEFORE, derived, SERIES).frame()
-    pd.testing.assert_frame_equal(by_parents, groups(BEFORE, AFTER, SERIES, paired=True).frame())
-    assert not by_parents["change_p"].equals(groups(BEFORE, AFTER, SERIES).frame()["change_p"])
-    alone = Predictions(AFTER.labels, AFTER.ranked, parents=[0, *"abcde"])
-    found = groups(BEFORE, alone, SERIES)
-    assert found.notes == (
-        "A single pair of members: the populations are compared as if they were independent.",
-    )
-    pd.testing.assert_frame_equal(found.frame(), groups(BEFORE, AFTER, SERIES).frame())
-
-
 def test_individuals_equal_a_groupby():
     people = groups(BEFORE, AFTER, SERIES, individuals=WRITERS).individuals_frame()
     right = pd.DataFrame(
@@ -106,14 +78,6 @@ def test_lines_equal_polyfit():
         assert fit["r"] == pytest.approx(inside["accuracy_before"].corr(inside["accuracy_after"]))
 
 
-def test_lines_that_do_not_exist():
-    sure = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1]] * 2)
-    hurt = Predictions.from_top1([0, 0, 1, 1], [[1, 0, 1, 1], [0, 0, 1, 0]])
-    fits = groups(sure, hurt, ["a", "a", "a", "b"], individuals=["p", "p", "q", "r"]).fits
-    assert list(fits["individuals"]) == [2, 1]
-    assert fits[["slope", "intercept", "r"]].isna().all(axis=None)
-
-
 def test_one_against_one_is_mcnemar():
     before, after = one(BEFORE), one(AFTER)
     found = groups(before, after, SERIES)
@@ -133,27 +97,6 @@ def test_one_against_one_is_mcnemar():
         assert row["relative_pp"] == pytest.approx(100 * (difference.mean() - whole))
     assert frame.filter(like="published").drop(columns="published_direction").isna().all(axis=None)
     assert "One model against one" in found.notes[0]
-
-
-def test_finds_the_harmed_group():
-    found = groups(
-        BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance")
-    )
-    counts = found.summary()
-    expected = {"column": "distance", "worst_group": "far", "worst_individual": None}
-    expected |= dict.fromkeys(("worse_than_average", "better_than_average", "lost_accuracy"), 1)
-    assert counts.items() >= expected.items()
-    assert counts["worst_change_pp"] < 0
-    assert counts["gap_after_pp"] > counts["gap_before_pp"]
-
-
-def test_the_worst_group_is_none_of_a_few_images():
-    most = (AFTER.correct().mean(0) - BEFORE.correct().mean(0)).argmin()
-    column = np.where(BEFORE.labels == 3, "far", "near").astype(object)
-    column[most] = "one image"
-    found = groups(BEFORE, AFTER, pd.Series(column, name="distance"))
-    assert found.frame().sort_values("change_pp")["group"].iloc[0] == "one image"
-    assert found.summary()["worst_group"] == "far"
 
 
 def test_missing_values_are_a_group():
@@ -183,26 +126,3 @@ def test_columns_of_any_kind(column, names):
     frame = groups(BEFORE, AFTER, column).frame()
     assert list(frame["group"]) == names
     assert frame["examples"].sum() == 200
-
-
-def test_one_group_is_the_whole():
-    frame = groups(BEFORE, AFTER, np.zeros(200)).frame()
-    assert frame["relative_pp"].abs().max() < 1e-9
-    assert frame["relative_p"].item() == frame["published_p"].item() == 1
-    assert frame["accuracy_after"].item() == pytest.approx(AFTER.accuracy().mean())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            {"column": SERIES[:9]},
-            r"column: got shape \(9,\), expected one value for each of the 200 examples",
-        ),
-        ({"column": SERIES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
-        ({"column": SERIES, "margin_pp": 0}, "margin_pp: got 0"),
-    ],
-)
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError, match=message):
-        groups(BEFORE, AFTER, **arguments)

@@ -49,24 +49,3 @@ def test_every_image_equals_a_loop():
             [*shares, np.prod(shares)],
         )
     assert len(kinds) == 4
-
-
-def test_of_a_population_with_itself_nothing_changes():
-    counts = count_predictions(Predictions.from_top1([0, 1], [[0, 0], [0, 1]]))
-    rows = image_changes(counts, counts)
-    assert set(rows["kind"]) == {"unchanged"}
-    assert not rows["lost_share"].any()
-
-
-def test_probabilities_are_means_over_the_members_that_predict_the_class():
-    scores = np.random.default_rng(1).dirichlet([1, 1, 1], (4, 20))
-    predictions = Predictions.from_scores(np.zeros(20, int), scores)
-    counts = count_predictions(predictions)
-    for i in range(20):
-        top1 = scores[:, i].argmax(1)
-        for row in counts.image(i).to_dict("records"):
-            members = top1 == row["answer"]
-            np.testing.assert_allclose(
-                row["probability"], scores[members, i, row["answer"]].mean(), rtol=1e-6
-            )
-    assert "probability" not in count_predictions(Predictions.from_top1([0], [[0]])).image(0)

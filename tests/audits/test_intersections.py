@@ -1,7 +1,6 @@
 """Gaps between groups and intersections of groups: against pandas, written-out intervals and simulated studies."""
 
 import itertools
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,7 @@ from sklearn.metrics import accuracy_score
 from tests.builders.populations import population
 from tests.builders.simulated_studies import RECALLS, Truth, simulate
 from tests.builders.two_way_reference import two_way
-from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.intersections.intersections import intersections
-from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
@@ -99,27 +96,6 @@ def test_intervals_are_over_images_and_members(paired):
     np.testing.assert_allclose(row[names].astype(float), expected, rtol=2e-3)
 
 
-def test_groups_that_are_the_classes_have_the_changes_of_the_classes():
-    """Crossed with a column of one value, the classes stay what they are."""
-    same = pd.DataFrame({"all": ["x"] * 400})
-    cells = (
-        intersections(BEFORE, AFTER, same).cell_frame().sort_values("group").reset_index(drop=True)
-    )
-    classes = class_impact(BEFORE, AFTER).frame()
-    for name in ("change_pp", "change_low_pp", "change_p_holm", "relative_pp", "relative_p"):
-        np.testing.assert_allclose(cells[name], classes[name])
-
-
-def test_one_model_against_one_has_mcnemars_test():
-    one = [Predictions(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
-    cells = (
-        intersections(*one, pd.DataFrame({"all": ["x"] * 400})).cell_frame().sort_values("group")
-    )
-    pair = compare(*one).frame()
-    np.testing.assert_allclose(cells["change_p"], pair["change_p"])
-    np.testing.assert_allclose(cells["change_low_pp"], pair["change_low_pp"])
-
-
 def test_small_groups_are_left_out_and_said():
     rare = pd.DataFrame({"rare": ["yes"] * 9 + ["no"] * 391})
     result = intersections(BEFORE, AFTER, rare)
@@ -127,18 +103,6 @@ def test_small_groups_are_left_out_and_said():
     assert result.notes == ("Left out: 6 groups of fewer than 10 images.",)
     with pytest.raises(InputError, match="columns: got groups of fewer than 10 images"):
         intersections(*[population(i, examples=20) for i in (1, 2)])
-
-
-def test_one_model_against_several_and_many_columns(monkeypatch):
-    monkeypatch.setattr(
-        sys.modules["tfaudit.audits.intersections.intersections"], "MOST_COLUMNS", 2
-    )
-    one = Predictions(BEFORE.labels, BEFORE.ranked[:1])
-    many = pd.DataFrame({f"c{i}": np.arange(400) % 2 for i in range(3)})
-    result = intersections(one, AFTER, many)
-    assert result.frame()["gap_change_low_pp"].isna().all()
-    assert result.notes[1] == "Only the first 2 of 3 columns are crossed."
-    assert len(result.frame()) == 3 + 3
 
 
 @pytest.mark.slow

@@ -60,38 +60,6 @@ def test_what_the_gate_fails_or_cannot_judge_is_neither_optimal_nor_chosen():
     assert "gate" not in operating_points(PAPER).frame()
 
 
-def test_without_the_floor_the_broken_model_dominates_all():
-    assert marked(operating_points(PAPER), "pareto") == {"broken"}
-    assert marked(operating_points(PAPER, objectives=THREE), "pareto") == set(PAPER["variant"])
-
-
-def test_no_choice_without_weights():
-    found = operating_points(PAPER)
-    assert found.frame()["value"].isna().all()
-    assert marked(found, "chosen") == set()
-    assert found.summary()["choice"] is None
-
-
-def test_points_are_means_over_seeds():
-    seeds = pd.concat(
-        [
-            PAPER.assign(unfairness=PAPER["unfairness"] + shift, accuracy=PAPER["accuracy"] - shift)
-            for shift in (-0.01, 0.01)
-        ]
-    )
-    found = operating_points(seeds, floor=0.98).frame()
-    expected = operating_points(PAPER, floor=0.98).frame()
-    assert list(found["seeds"]) == [2] * 4
-    pd.testing.assert_frame_equal(found.drop(columns="seeds"), expected.drop(columns="seeds"))
-
-
-def test_same_variant_of_two_models_is_two_points():
-    both = pd.concat([PAPER.assign(model="lenet"), PAPER.assign(model="vgg11")])
-    found = operating_points(both, floor=0.98)
-    assert len(found.frame()) == 8
-    assert found.frame()["pareto"].sum() == 4  # ties stay
-
-
 def test_equal_means_tie_in_spite_of_rounding():
     seeds = table(
         [("a", 0.5, u, 0.9) for u in (0.1, 0.2, 0.3)]
@@ -108,19 +76,6 @@ def test_exactly_at_the_floor_is_above_it():
     assert operating_points(seeds, floor=0.98).summary()["above_floor"] == 1
 
 
-def test_bytes_are_better_small():
-    sizes = table(
-        [("int8", 100, 0.1, 0.9), ("float", 400, 0.1, 0.9)], "variant bytes unfairness accuracy"
-    )
-    found = operating_points(
-        sizes,
-        objectives={"bytes": "min", "unfairness": "min"},
-        weights={"bytes": 0.001, "unfairness": 1},
-    )
-    assert marked(found, "pareto") == {"int8"}
-    np.testing.assert_allclose(found.frame()["value"], [-0.2, -0.5])
-
-
 def test_scaling_an_objective_leaves_the_set_and_shuffling_the_rows_the_result(rng):
     many = table(np.c_[np.arange(300), rng.random((300, 3))].tolist()).assign(
         variant=[f"v{i}" for i in range(300)]
@@ -132,38 +87,6 @@ def test_scaling_an_objective_leaves_the_set_and_shuffling_the_rows_the_result(r
     shuffled = operating_points(many.sample(frac=1, random_state=0), objectives=THREE, floor=0.3)
     assert marked(found, "pareto") == marked(scaled, "pareto") == marked(shuffled, "pareto")
     assert 3 < len(marked(found, "pareto")) < 300
-
-
-def test_the_chosen_point_is_the_best_of_all_above_the_floor(rng):
-    """A positive value function never prefers a dominated point: choosing from the set loses nothing."""
-    many = table(np.c_[np.arange(200), rng.random((200, 3))].tolist())
-    frame = operating_points(many, floor=0.5, weights={"sparsity": 2, "unfairness": 3}).frame()
-    allowed = frame[frame["above_floor"]]
-    assert frame.loc[frame["chosen"], "value"].tolist() == [allowed["value"].max()]
-
-
-def test_nobody_reaches_the_floor():
-    found = operating_points(PAPER, floor=0.999, weights={"sparsity": 1, "unfairness": 1})
-    assert found.summary()["pareto"] == found.summary()["chosen"] == 0
-    assert found.notes == ("No point reaches the accuracy floor of 0.999.",)
-    assert found.chart().to_dict()
-
-
-def test_incomplete_rows_are_left_out_and_named():
-    holes = pd.concat([PAPER, table([("int8", np.nan, 0.0, 1.0), ("fair", 0.68, np.inf, 0.985)])])
-    found = operating_points(holes, floor=0.98)
-    pd.testing.assert_frame_equal(found.frame(), operating_points(PAPER, floor=0.98).frame())
-    assert found.notes == ("2 of 6 rows lack an objective and are left out, of int8, fair.",)
-
-
-@pytest.mark.slow
-def test_empty_tables():
-    for empty in (PAPER.iloc[:0], PAPER.assign(sparsity=np.nan)):
-        found = operating_points(empty, weights={"sparsity": 1, "unfairness": 1})
-        assert found.frame().empty
-        assert found.notes[-1] == "No point is complete."
-        assert found.summary()["choice"] is None
-        assert found.chart().to_dict()
 
 
 @pytest.mark.parametrize(
@@ -197,12 +120,6 @@ def test_empty_tables():
 def test_bad_input(options, message):
     with pytest.raises(InputError, match=message):
         operating_points(PAPER, **options)
-
-
-def test_a_floor_needs_accuracy():
-    with pytest.raises(InputError, match=r"table: got .*, expected a column 'accuracy'"):
-        operating_points(PAPER.drop(columns="accuracy"), floor=0.9)
-    assert operating_points(PAPER.drop(columns="accuracy")).summary()["pareto"] == 1
 
 
 def test_pareto_shares_equal_resampling_by_hand():

@@ -47,23 +47,6 @@ def test_confusion_is_that_of_scikit_learn_summed_over_members():
         assert len(found) == 0 or found["share"].sum() == pytest.approx(1)
 
 
-def test_votes_for_an_example_are_counted():
-    for position in (0, 17, 199):
-        found = COUNTED.image(position)
-        votes = np.bincount(CROWD.top1[:, position], minlength=5)
-        assert dict(zip(found["answer"], found["votes"], strict=True)) == {
-            answer: count for answer, count in enumerate(votes) if count
-        }
-        assert found["votes"].is_monotonic_decreasing
-        assert found["share"].sum() == pytest.approx(1)
-
-
-def test_recall_and_accuracy_are_those_of_the_population():
-    np.testing.assert_array_equal(COUNTED.recall, CROWD.recall())
-    np.testing.assert_array_equal(COUNTED.accuracy, CROWD.accuracy())
-    assert COUNTED.summary()["accuracy"] == pytest.approx(CROWD.accuracy().mean())
-
-
 def test_frame_holds_every_vote_once():
     frame = COUNTED.frame()
     assert frame["votes"].sum() == CROWD.top1.size
@@ -74,26 +57,6 @@ def test_frame_holds_every_vote_once():
     ]
     assert COUNTED.summary()["mode_accuracy"] == pytest.approx(np.mean(right))
     assert COUNTED.summary()["unanimous"] == (CROWD.top1 == CROWD.top1[0]).all(0).sum()
-
-
-def test_the_order_of_members_plays_no_part():
-    turned = Predictions(CROWD.labels, CROWD.ranked[::-1], class_names=CROWD.class_names)
-    assert count_predictions(turned).frame().equals(COUNTED.frame())
-
-
-def test_classes_of_one_name_stay_apart():
-    twins = count_predictions(
-        Predictions.from_top1([0, 0], [[0, 1], [1, 1]], class_names=["crane", "crane"])
-    )
-    assert twins.confusion(0)[["class", "count"]].to_numpy().tolist() == [
-        ["crane", 3],
-        ["crane", 1],
-    ]
-
-
-def test_a_class_without_examples_has_no_answers():
-    assert len(COUNTED.confusion(2)) == 0
-    assert np.isnan(COUNTED.recall[:, 2]).all()
 
 
 @pytest.mark.parametrize("position", [-1, 200])

@@ -10,7 +10,6 @@ from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.summary.summary import summary
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 POPULATIONS = {"int8": population(2, hurt=[3]), "dense": population(1), "half": population(3)}
@@ -71,46 +70,6 @@ def test_facts_are_those_that_are_given_and_the_baseline_has_no_tests(table):
     assert table.loc["dense", unknown].isna().all()
 
 
-def test_single_members_are_not_tested():
-    audit = summary({key: population(i, members=1) for i, key in enumerate(("dense", "int8"))})
-    row = audit.frame().iloc[1]
-    assert pd.isna(row["significant"])
-    assert row["pies"] > 0
-    assert not audit.impacts
-    assert not audit.chances  # two members have two assignments, which count the same
-    assert audit.notes == (
-        "No tests of populations where one has a single member: dense, int8; `tfaudit.compare` tests single models.",
-    )
-
-
-def test_baseline_alone():
-    audit = summary({"dense": POPULATIONS["dense"]})
-    assert len(audit.frame()) == 1
-    assert not audit.notes
-
-
-def test_fewer_than_five_ranks():
-    assert summary({"dense": population(1, ranks=2)}).frame()["top5"].isna().all()
-
-
-def test_notes_are_said_once():
-    audit = summary({key: population(i, empty=[2]) for i, key in enumerate(("dense", "a", "b"))})
-    assert [note.count("without test examples") for note in audit.notes] == [1, 0]
-
-
-def test_counts_that_chance_explains_are_noted():
-    audit = summary(
-        {
-            "dense": population(1),
-            "none": population(3),
-            "much": population(2, hurt=[0, 1, 2, 3], noise=2),
-        }
-    )
-    assert audit.notes == (
-        "Cannot tell whether more images change (PIEs) than by chance (p > 0.05): none.",
-    )
-
-
 def test_pairs():
     audit = summary(POPULATIONS, paired=["int8"])
     assert list(audit.chances) == ["half"]
@@ -134,28 +93,3 @@ def test_pairs():
 
 def both(*keys):
     return [POPULATIONS[key] for key in keys]
-
-
-def test_without_permutations():
-    audit = summary(POPULATIONS, permutations=0)
-    assert not audit.chances
-    assert audit.frame()[["pies_by_chance", "pies_p", "significant_p"]].isna().all(axis=None)
-    with pytest.raises(InputError, match="permutations: got -1, expected 0 or more"):
-        summary(POPULATIONS, permutations=-1)
-
-
-def test_a_population_is_asked_for_once():
-    asked = []
-
-    class Lazy(dict):
-        def __getitem__(self, key):
-            asked.append(key)
-            return super().__getitem__(key)
-
-    summary(Lazy(POPULATIONS))
-    assert asked == ["dense", "int8", "half"]
-
-
-def test_no_baseline():
-    with pytest.raises(InputError, match="baseline: got 'dense', expected one of int8"):
-        summary({"int8": POPULATIONS["int8"]})

@@ -22,7 +22,7 @@ from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.summary.summary import summary
-from tfaudit.audits.ties import ADVICE, EXPLAINED, joined_notes, tie_reading
+from tfaudit.audits.ties import ADVICE, EXPLAINED, tie_reading
 from tfaudit.predictions import Predictions
 
 NAMES = np.array(["ship", "dog", "cat", "bird", "frog", "deer"])
@@ -100,14 +100,6 @@ def test_no_table_depends_on_the_order_of_the_classes(members, tables):
             )
 
 
-def test_notes_and_sentences_name_classes_not_numbers():
-    order = np.array([5, 4, 3, 2, 1, 0])
-    for members in (1, 4):
-        plain, turned = (gate(*populations(o, members), LIMITS) for o in (np.arange(6), order))
-        assert plain.frame()["sentence"].tolist() == turned.frame()["sentence"].tolist()
-        assert plain.outcome == turned.outcome
-
-
 def test_argmax_stands_beside_and_does_depend_on_the_order():
     """What the issue is about: by argmax the class of the lowest number gains, whichever it is."""
     changes = []
@@ -121,14 +113,6 @@ def test_argmax_stands_beside_and_does_depend_on_the_order():
         assert 'keep_float="last"' in advice
         assert (explained, advice) == (EXPLAINED, ADVICE)
     assert changes[0]["ship"] > 0 > changes[1]["ship"]
-
-
-def test_what_ties_mean_is_said_once_for_all_variants():
-    before, after = populations(np.arange(6))
-    one = gate(before, after, LIMITS)
-    notes = joined_notes({"a": one, "b": one})
-    assert [note.partition(":")[0] for note in notes if "share exactly" in note] == ["a", "b"]
-    assert (notes.count(EXPLAINED), notes.count(ADVICE)) == (1, 1)
 
 
 def test_without_ties_the_two_readings_are_one():

@@ -8,7 +8,6 @@ from sklearn.metrics import accuracy_score, recall_score
 from tests.builders.populations import population
 from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 FACTS = pd.DataFrame(
@@ -31,26 +30,11 @@ def test_equals_scikit_learn(name, top):
     )
 
 
-def test_own_measure():
-    table = trade_offs({"pruned": AFTER}, FACTS, unfairness=np.std)
-    np.testing.assert_allclose(table["unfairness"], AFTER.recall().std(1))
-
-
 def test_classes_without_examples_do_not_count():
     empty = population(1, empty=[2])
     table = trade_offs({"dense": empty}, FACTS, unfairness=len)
     assert list(table["unfairness"]) == [4.0] * 6
     assert trade_offs({"dense": empty}, FACTS)["unfairness"].between(0, 1).all()
-
-
-def test_a_single_class_is_fair():
-    one = Predictions.from_top1([0, 0], [[0, 1]])
-    assert trade_offs({"dense": one}, FACTS)["unfairness"].tolist() == [0.0]
-
-
-def test_a_variant_without_description_lacks_its_facts():
-    table = trade_offs({"dense": BEFORE, "other": AFTER}, FACTS)
-    assert table.loc[table["variant"] == "other", "sparsity"].isna().all()
 
 
 def test_bad_input():

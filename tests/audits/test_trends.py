@@ -8,7 +8,6 @@ import statsmodels.formula.api as smf
 from tests.builders.populations import population
 from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 RNG = np.random.default_rng(0)
@@ -40,43 +39,6 @@ def test_lines_equal_statsmodels():
     assert frame["units"].tolist() == [*counts, 200, 200, 200]
 
 
-def test_individuals_are_the_points():
-    row = trends(BEFORE, AFTER, VALUES, individuals=WRITERS).frame().iloc[1]
-    means = pd.DataFrame({"x": VALUES, "y": right(AFTER)}).groupby(WRITERS).mean()
-    assert row["units"] == 20
-    assert (row["slope"], row["intercept"]) == pytest.approx(
-        tuple(np.polyfit(means["x"], means["y"], 1))
-    )
-
-
-def test_the_slope_of_the_change_is_the_change_of_the_slope():
-    frame = (
-        trends(BEFORE, AFTER, VALUES, column=SERIES)
-        .frame()
-        .pivot(index="group", columns="measure", values="slope")
-    )
-    np.testing.assert_allclose(frame["change"], frame["after"] - frame["before"])
-
-
-def test_finds_a_planted_effect():
-    """Compression loses an example with probability equal to its property: the slope of the change is -1."""
-    rng = np.random.default_rng(1)
-    labels, values = np.zeros(2000, int), rng.random(2000)
-    before = Predictions.from_top1(labels, np.zeros((5, 2000), int), class_names="ab")
-    after = Predictions.from_top1(
-        labels, (rng.random((5, 2000)) < values).astype(int), class_names="ab"
-    )
-    found = trends(before, after, pd.Series(values, name="tilt"))
-    row = found.frame().iloc[2]
-    assert row["slope_low"] < -1 < row["slope_high"]
-    assert found.summary()["property"] == "tilt"
-    assert found.summary()["groups"]["all"]["change"] == row["slope"]
-    assert found.summary()["groups"]["all"]["before"] == 0
-    bins = found.binned.query("measure == 'after'")
-    np.testing.assert_allclose(bins["accuracy"], 1 - bins["value"], atol=0.05)
-    assert bins["units"].tolist() == [250] * 8
-
-
 def test_bins_equal_pandas():
     bins = trends(BEFORE, AFTER, VALUES, bins=4).binned.query("measure == 'before'")
     by = pd.DataFrame({"value": VALUES, "y": right(BEFORE)}).groupby(
@@ -85,20 +47,6 @@ def test_bins_equal_pandas():
     np.testing.assert_allclose(bins["value"], by["value"].mean())
     np.testing.assert_allclose(bins["accuracy"], by["y"].mean())
     assert (bins["low"] <= bins["accuracy"]).all()
-
-
-def test_equal_values_share_a_bin():
-    bins = trends(BEFORE, AFTER, np.repeat([0, 1], [150, 50]), bins=8).binned.query(
-        "measure == 'after'"
-    )
-    assert bins["units"].tolist() == [150, 50]
-    assert bins["value"].tolist() == [0, 1]
-
-
-def test_a_constant_property_has_no_line():
-    found = trends(BEFORE, AFTER, np.full(200, 0.3))
-    assert found.frame()[["slope", "p", "r"]].isna().all(axis=None)
-    assert found.binned["units"].tolist() == [200, 200]
 
 
 def test_what_is_unknown_is_left_out():
@@ -129,15 +77,3 @@ def test_what_is_unknown_is_left_out():
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         trends(BEFORE, AFTER, **arguments)
-
-
-def test_units_are_individuals_with_their_means():
-    values, people = np.arange(200.0), np.arange(200) % 7
-    found = trends(BEFORE, AFTER, values, individuals=people).units.set_index("unit")
-    for who in range(7):
-        assert found.loc[str(who), "value"] == pytest.approx(values[people == who].mean())
-        assert found.loc[str(who), "after"] == pytest.approx(
-            AFTER.correct()[:, people == who].mean()
-        )
-    alone = trends(BEFORE, AFTER, values).units
-    np.testing.assert_array_equal(alone["unit"], np.arange(200))

@@ -16,10 +16,8 @@ from tests.builders.drawings import texts
 from tests.builders.populations import population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.summary.chart import accuracy_chart
-from tfaudit.charts.renderer import require_drawing
 from tfaudit.charts.rendering import chart_bytes, inline_svg
 from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
-from tfaudit.errors import missing_extra
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -48,14 +46,6 @@ def test_scales_are_shared_unless_that_would_squeeze_the_populations():
     apart = accuracy_chart(accuracies(0.5))
     assert "top-1 accuracy of the members, points from their mean" in texts(apart)
     assert re.findall("mean [0-9.]+ %", inline_svg(apart, "")) == ["mean 90.20 %", "mean 40.20 %"]
-
-
-def test_single_members_share_a_scale_without_idle_decimals():
-    one = accuracies(0.5).query("member == 0")
-    assert "top-1 accuracy, %" in texts(accuracy_chart(one))
-    lone = texts(accuracy_chart(one.head(1)))
-    assert "90" in lone
-    assert "90.000000" not in lone
 
 
 def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):
@@ -92,10 +82,3 @@ def test_charts_of_more_rows_than_altair_draws_by_default(rng):
     )
     assert "<path" in inline_svg(class_impact(before, after).chart(), "")
     assert chart_bytes(accuracy_chart(members), "svg").startswith(b"<svg")
-
-
-def test_without_vl_convert_a_chart_file_is_refused_with_its_extra(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError) as refused:
-        require_drawing()
-    assert "tfaudit[charts]" in str(missing_extra(refused.value, "report"))

@@ -61,35 +61,6 @@ def test_points_have_their_names_while_there_is_room_and_no_name_covers_another(
     assert len(set(places)) == len(places)
 
 
-@pytest.mark.parametrize(("largest", "unit"), [(4e6, "MB"), (89_700, "kB")])
-def test_sizes_have_the_unit_that_fits(largest, unit):
-    layer = size_chart(
-        table(gzipped_bytes=[largest, largest / 2, largest / 3, largest / 4])
-    ).to_dict()["layer"][0]
-    assert layer["encoding"]["x"]["title"].endswith(f", {unit}")
-    assert layer["encoding"]["tooltip"][1]["title"] == f"size, {unit}"
-
-
-@pytest.mark.parametrize("smallest", [1e3, 1e6, 3.9e6])
-def test_the_axis_of_sizes_does_not_go_below_nothing(smallest):
-    low, high = size_chart(table(gzipped_bytes=[4e6, 4e6, smallest, 2e6])).to_dict()["layer"][0][
-        "encoding"
-    ]["x"]["scale"]["domain"]
-    assert 0 <= low < smallest / 1e6
-    assert high > 4
-
-
-def test_unknown_sizes_are_left_out():
-    points, _ = drawn(size_chart(table(gzipped_bytes=[4e6, None, 1e6, None])))
-    assert [row["title"] for row in points] == ["dense", "b"]
-
-
-def test_one_point():
-    points, names = drawn(size_chart(table().head(1)))
-    assert len(points) == 1
-    assert names == ["dense"]
-
-
 def test_a_name_covers_no_other_point():
     points = pd.DataFrame(
         {"x": [0.0, 0.1, 1.0, 1.0], "y": [0.5, 0.55, 0.0, 1.0], "name": ["variant", "b", "c", "d"]}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.drawings import texts
-from tfaudit.charts.panels import in_grid, is_grid
+from tfaudit.charts.panels import in_grid
 from tfaudit.charts.rendering import LARGEST, inline_svg
 from tfaudit.charts.style import categories
 
@@ -35,12 +35,3 @@ def test_panels_are_together_as_wide_as_the_page(count):
         whole = float(re.search(r'viewBox="0 0 ([\d.]+)', drawn)[1])
         assert 0.93 * 860 < whole <= 860
         assert LARGEST * whole > 860
-
-
-def test_what_is_a_grid():
-    grid, with_legend = (in_grid([PANEL] * 3, most=4, legend=legend) for legend in ((), (COLOUR,)))
-    assert is_grid(grid, 3)
-    assert is_grid(with_legend, 3)
-    assert not is_grid(grid, 4)
-    assert not is_grid(PANEL)
-    assert not is_grid(alt.vconcat(PANEL, PANEL))

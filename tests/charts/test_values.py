@@ -6,27 +6,19 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_digits
 
 from tests.builders.drawings import rows_of, texts
 from tests.builders.populations import population
 from tests.builders.results import result_of
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.chance.chart import BINS
-from tfaudit.audits.classes.chart import class_impact_chart, ranked_classes
+from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.classes.selection_chart import (
-    CLASS,
-    RANGE,
-    class_choice_chart,
-    range_choice_chart,
-)
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart
 from tfaudit.audits.distortion.slopes import slope_frame, slope_intervals
 from tfaudit.audits.exemplars.chart import difficulty_bars
-from tfaudit.audits.groups.chart import individuals_chart
-from tfaudit.audits.groups.groups import groups, individual_fits
+from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.groups.order import largest_losses_first
 from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
 from tfaudit.audits.model_pair.model_pair import compare
@@ -36,36 +28,20 @@ from tfaudit.audits.prediction_counts.chart import OTHERS, class_recall_chart, v
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.trends.chart import tilt_chart
 from tfaudit.audits.trends.trends import trends
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import BLUE, GAIN, GREEN, GREY, LOSS, PLUM, WORSE
-from tfaudit.predictions import Predictions
-from tfaudit.stats import tilt
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 IMPACT = class_impact(BEFORE, AFTER)
 NEAR = np.where(BEFORE.labels == 3, "far", "near")
-WRITERS = np.random.default_rng(5).integers(0, 100, 200)
-SERIES = pd.Series(np.where(WRITERS < 30, "employee", "student"), name="series")
 VALUES = pd.Series(np.random.default_rng(6).random(200), name="absolute tilt")
+WRITERS = np.random.default_rng(5).integers(0, 100, 200)
 
 
 def drawn(chart, colour, of="fill"):
     """Count what a chart draws in a colour, entries of the legend included."""
     return inline_svg(chart, "").count(f'{of}="{colour}"')
-
-
-def a_thousand_classes():
-    rng = np.random.default_rng(0)
-    labels = np.arange(4000) % 1000
-    names = [f"species {i}" for i in range(1000)]
-    return [
-        Predictions.from_top1(
-            labels, np.where(rng.random((3, 4000)) < p, labels, 0), class_names=names
-        )
-        for p in (0.9, 0.8)
-    ]
 
 
 # Classes
@@ -93,49 +69,6 @@ def test_collapsed_classes_are_marked_beside_their_interval():
     assert float(place) > start + width  # or the interval strikes the words through
 
 
-def test_classes_stand_in_order_and_of_a_thousand_both_ends():
-    impact = class_impact(*a_thousand_classes())
-    shown = [text for text in texts(impact.chart()) if text and text.startswith("species")]
-    frame = impact.frame().sort_values("change_pp", kind="stable")["class"]
-    assert shown == [*frame.head(12), *frame.tail(12)]
-
-
-def test_classes_of_one_name_stay_apart_and_those_without_examples_are_left_out():
-    frame = IMPACT.frame().assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
-    assert {"crane (0)", "crane (1)", "dog"} <= set(texts(class_impact_chart(frame)))
-    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
-    shown = texts(dataclasses.replace(impact, class_names=tuple("abcde")).chart())
-    assert "b" in shown
-    assert "c" not in shown
-
-
-def test_a_click_chooses_a_class_and_dragging_a_range():
-    ranked = ranked_classes(IMPACT.frame())
-    (click,) = class_choice_chart(ranked, 3).to_dict()["params"]
-    assert (click["name"], click["select"]["fields"]) == (CLASS, ["position"])
-    (drag,) = range_choice_chart(ranked, "name", (1, 3)).to_dict()["params"]
-    assert (drag["name"], drag["select"]["encodings"]) == (RANGE, ["x"])
-    assert drag["value"] == {"x": [1, 3]}
-    assert "value" not in range_choice_chart(ranked, "name").to_dict()["params"][0]
-
-
-def test_classes_rank_by_any_column_and_keep_their_positions():
-    ranked = ranked_classes(IMPACT.frame(), "change_p", ascending=False)
-    p = IMPACT.changes.absolute.p()
-    assert list(ranked["change_p"]) == sorted(p, reverse=True) == list(p[ranked["position"]])
-    assert list(ranked["rank"]) == [1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("question", ["change", "relative"])
-def test_kinds_are_the_verdicts_of_one_question(question):
-    frame = IMPACT.frame("none")
-    kinds = ranked_classes(frame, question=question).set_index("position")["kind"]
-    verdicts = frame["verdict" if question == "change" else "relative_verdict"]
-    for position, verdict in verdicts.items():
-        side = "lower" if frame.loc[position, f"{question}_pp"] < 0 else "higher"
-        assert kinds[position] == (f"{verdict}, {side}" if verdict == "cannot tell" else verdict)
-
-
 # One class
 
 
@@ -161,15 +94,6 @@ def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
     assert (scale["domain"][-1], scale["range"][-1]) == (OTHERS, GREY)
     shown = rows_of(chart)
     assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
-
-
-def test_difficulty_has_three_bars_per_population_and_k():
-    difficulty = result_of("exemplars").difficulty
-    shown = rows_of(difficulty_bars(difficulty)).set_index(["panel", "group"])["accuracy"]
-    for row in difficulty.to_dict("records"):
-        bar = shown[f"{row['population']}, top-{row['k']}", row["group"]]
-        assert bar == pytest.approx(100 * row["accuracy"])
-    assert [drawn(difficulty_bars(difficulty), colour) for colour in (PLUM, GREY)] == [5, 5]
 
 
 # Pairs of models
@@ -210,14 +134,6 @@ def test_a_cell_counts_the_images_between_two_predictions():
 # Groups and trends
 
 
-def test_groups_stand_by_their_loss_and_have_its_colour_only_beyond_chance():
-    found = groups(BEFORE, AFTER, pd.Series(NEAR, name="distance"))
-    assert [text for text in texts(found.chart()) if text in ("far", "near")] == ["far", "near"]
-    lost = (found.frame()["verdict"] == "lost accuracy").sum()
-    assert drawn(found.chart(), LOSS, "stroke") == lost == 1
-    assert drawn(found.chart(), GAIN, "stroke") == 0
-
-
 def test_of_many_groups_the_ends_are_named_that_are_more_than_chance():
     many = np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)])
     found = groups(BEFORE, AFTER, pd.Series(many, name="kind"))
@@ -228,65 +144,6 @@ def test_of_many_groups_the_ends_are_named_that_are_more_than_chance():
     ordered = found.frame().sort_values("change_pp", kind="stable")["group"]
     assert any(f"10 smallest losses of {len(ordered)}" in (text or "") for text in shown)
     assert set(ordered.head(10)) | set(ordered.tail(10)) <= shown
-
-
-def test_individuals_are_points_of_which_a_sample_is_drawn_that_the_title_tells():
-    found = groups(BEFORE, AFTER, SERIES, individuals=WRITERS)
-    employees = (found.individuals_frame()["group"] == "employee").sum()
-    assert len(re.findall('<path [^>]*fill="#4a7fc1"', inline_svg(found.chart(), ""))) == (
-        employees + 1
-    )  # and the legend
-    shares = np.random.default_rng(0).random((2, 5000))
-    people = pd.DataFrame(
-        {
-            "group": "a",
-            "individual": [f"w{i}" for i in range(5000)],
-            "examples": 1,
-            "accuracy_before": shares[0],
-            "accuracy_after": shares[1],
-            "change_pp": 100 * (shares[1] - shares[0]),
-        }
-    )
-    chart = individuals_chart(people, individual_fits(people), "series")
-    assert chart.title.startswith("4,500 of 5,000 individuals by series")
-    shown = rows_of(chart)["individual"].dropna()
-    assert len(shown) == shown.nunique() == 4500
-
-
-def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
-    found = trends(BEFORE, AFTER, VALUES)
-    shown = rows_of(found.chart()).query("part == 'line'")
-    bins = found.binned["value"]
-    for row in found.frame().query("measure != 'change'").to_dict("records"):
-        ends = shown[shown["measure"] == row["measure"]]
-        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
-        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
-        np.testing.assert_allclose(ends["accuracy"], heights)
-
-
-def test_changes_and_histograms_of_a_property():
-    """[P] figures 2 and 11: every unit has a point and is counted once."""
-    found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
-    shown = rows_of(found.change_chart())
-    assert shown["unit"].notna().sum() == len(found.units) == len(np.unique(WRITERS))
-    assert shown["unit"].isna().sum() == 40 * len(set(SERIES))  # of the curves
-    assert rows_of(found.histogram())["units"].sum() == len(found.units)
-    flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
-    assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
-
-
-def test_the_line_of_a_tilt_passes_through_the_middle_of_the_pixels_that_are_on():
-    levels = (load_digits().images[7] / 16 * 255).astype(np.uint8)
-    (slope,) = tilt([levels])
-    chart = tilt_chart(levels, slope).to_dict()
-    (line,) = (table for table in chart["datasets"].values() if len(table) == 2)
-    (row_1, column_1), (row_2, column_2) = ((end["row"], end["column"]) for end in line)
-    assert (column_2 - column_1) / (row_2 - row_1) == pytest.approx(slope)
-    rows, columns = np.nonzero(levels > 127.5)
-    middle = column_1 + slope * (rows.mean() + 0.5 - row_1)
-    assert middle == pytest.approx(columns.mean() + 0.5)
-    # Else the second image is black, as is the first.
-    assert chart["resolve"] == {"scale": {"color": "independent"}}
 
 
 def test_ratios_of_attributes_stand_the_highest_first_and_of_many_forty():
@@ -341,15 +198,6 @@ def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last(levels):
     assert row["relative_change"] == pytest.approx(100 * frame["relative_change"].iloc[0])
 
 
-def test_a_severity_has_its_own_changes_and_no_mean(levels):
-    level = levels["magnitude 90 %"]
-    shown = rows_of(relative_change_chart({"a": level.changes(3)}, k=5)).set_index("corruption")
-    found = level.severity_frame().query("k == 5 and severity == 3").set_index("corruption")
-    assert set(shown.index) == set(NAMES)
-    for name in ("relative_change", "relative_low", "relative_high"):
-        np.testing.assert_allclose(shown[name], 100 * found.loc[shown.index, name])
-
-
 def test_curves_begin_with_the_clean_images_and_the_baseline_is_dashed(levels):
     curves = {title: level.curves() for title, level in levels.items()}
     chart = severity_chart(curves, baseline="dense")
@@ -373,18 +221,6 @@ def test_cells_are_marked_where_they_are_significant(levels):
     assert drawn(class_corruption_chart(cells, question="relative"), "#26282e") == claimed
 
 
-def test_the_classes_of_the_largest_change_are_shown_and_equal_names_stay_apart(levels):
-    cells = levels["magnitude 90 %"].class_frame()
-    worst = cells["change_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
-    chart = class_corruption_chart(cells, most=2)
-    assert set(rows_of(chart)["class"]) == set(worst)
-    assert "the 2 classes with the largest change, of 5" in texts(chart)
-    cells["class"] = cells["class"].replace({"1": "crane", "4": "crane"})
-    rows = rows_of(class_corruption_chart(cells))
-    assert set(rows["class"]) == {"0", "crane (1)", "2", "3", "crane (4)"}
-    assert len(rows) == len(cells)
-
-
 # Distortion
 
 
@@ -397,16 +233,6 @@ def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slop
     assert slopes == {1.0, round(found.pooled_slope, 9)}
     said = f"slope {found.pooled_slope:.2f}, r² {found.pooled_r2:.2f}"
     assert said in inline_svg(chart, "")
-
-
-def test_thousands_of_points_are_sampled_and_that_is_said():
-    labels = np.arange(6000) % 600
-    right = np.random.default_rng(0).random((2, 9, 6000)) < 0.8
-    chart = distortion(
-        *(Predictions.from_top1(labels, np.where(side, labels, 0)) for side in right)
-    ).chart()
-    assert rows_of(chart)["class"].notna().sum() == 4500
-    assert "4,500 of 5,400 points drawn" in inline_svg(chart, "")
 
 
 def test_marks_of_slopes_are_written_and_coloured():
@@ -430,27 +256,6 @@ def test_marks_of_slopes_are_written_and_coloured():
         assert all(len(set(map(type, rows[name].dropna()))) <= 1 for name in rows)
     assert drawn(interval_chart(intervals), "#9c5394") == 1 + 1  # and the legend
     assert "slope, 95 % confidence" in inline_svg(interval_chart(intervals), "")
-
-
-def test_accuracy_ends_at_all_and_lines_go_on_over_levels_without_a_slope():
-    names = [f"quantized to {i} bits" for i in range(12)]
-    levels = pd.DataFrame(
-        {
-            "level": ["dense", *names],
-            "members": 2,
-            "accuracy": np.linspace(0.95, 0.1, 13),
-            "accuracy_se": 0.01,
-            "alpha": [np.nan, 1, np.nan, *np.linspace(1, 9, 10)],
-            "alpha_se": 0.1,
-        }
-    )
-    chart = tradeoff_chart(levels)
-    shown = set(texts(chart))
-    assert {"dense", *names, "0", "100"} <= shown
-    assert not {"120", "150", "200", "−50"} & shown
-    line = r'<path d="([^"]*)" stroke="#d07c00" stroke-width="2"'
-    (path,) = re.findall(line, inline_svg(chart, ""))
-    assert (path.count("M"), path.count("L")) == (1, 10)
 
 
 # Chance
@@ -525,33 +330,29 @@ def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_ch
         assert named & set(crowd["variant"]) == shown
 
 
-@pytest.mark.parametrize(
-    ("objectives", "panels"),
-    [
-        ({"sparsity": "max"}, 1),
-        ({"sparsity": "max", "unfairness": "min"}, 2),
-        ({"sparsity": "max", "unfairness": "min", "accuracy": "max"}, 2),
-        ({"accuracy": "max"}, 1),
-    ],
-)
-def test_one_panel_per_further_objective(objectives, panels):
-    chart = operating_points(TABLE, objectives=objectives).chart()
-    assert len(chart.to_dict()["vconcat"]) == panels
+def test_difficulty_has_three_bars_per_population_and_k():
+    difficulty = result_of("exemplars").difficulty
+    shown = rows_of(difficulty_bars(difficulty)).set_index(["panel", "group"])["accuracy"]
+    for row in difficulty.to_dict("records"):
+        bar = shown[f"{row['population']}, top-{row['k']}", row["group"]]
+        assert bar == pytest.approx(100 * row["accuracy"])
+    assert [drawn(difficulty_bars(difficulty), colour) for colour in (PLUM, GREY)] == [5, 5]
 
 
-def test_thousands_of_points_are_thinned_but_the_choice_stays():
-    x, y = np.random.default_rng(0).random((2, 20_000))
-    many = pd.DataFrame({"variant": [f"v{i}" for i in range(20_000)], "x": x, "y": y})
-    found = operating_points(many, objectives={"x": "max", "y": "max"}, weights={"x": 1, "y": 1})
-    shown = texts(found.chart())
-    optimal = int(found.frame()["pareto"].sum())
-    others = -(-(20_000 - optimal) // 10)
-    assert f"{others + optimal:,} of 20,000 points are drawn" in shown
-    assert found.summary()["choice"] in shown
+def test_groups_stand_by_their_loss_and_have_its_colour_only_beyond_chance():
+    found = groups(BEFORE, AFTER, pd.Series(NEAR, name="distance"))
+    assert [text for text in texts(found.chart()) if text in ("far", "near")] == ["far", "near"]
+    lost = (found.frame()["verdict"] == "lost accuracy").sum()
+    assert drawn(found.chart(), LOSS, "stroke") == lost == 1
+    assert drawn(found.chart(), GAIN, "stroke") == 0
 
 
-def test_sizes_are_written_in_the_unit_of_the_axis():
-    """Not as 1.5k kB."""
-    sizes = TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]})
-    chart = operating_points(sizes, objectives={"gzipped kB": "min"}).chart()
-    assert {"1,000", "3,000"} <= set(texts(chart))
+def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
+    found = trends(BEFORE, AFTER, VALUES)
+    shown = rows_of(found.chart()).query("part == 'line'")
+    bins = found.binned["value"]
+    for row in found.frame().query("measure != 'change'").to_dict("records"):
+        ends = shown[shown["measure"] == row["measure"]]
+        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
+        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
+        np.testing.assert_allclose(ends["accuracy"], heights)

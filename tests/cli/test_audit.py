@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.builders.populations import population
 from tests.builders.refusals import refused_lines
@@ -98,17 +96,6 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path, run, tfaud
         refused(tfaudit("audit", *words), message)
 
 
-def test_a_single_model_beside_a_population_is_not_judged(run):
-    shown = run(
-        "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "one=b0.npy", "many=b*.npy"
-    )
-    assert "one: A single model cannot be compared with a population." in shown
-
-
-def test_files_of_a_glob_come_in_natural_order():
-    assert list(map(str, files_of(["a*.npy"], "baseline"))) == every("a")
-
-
 @pytest.mark.slow
 def test_a_study_is_written_with_names_groups_and_report(run, tfaudit, refused):
     pd.DataFrame({"writer": ["w1", "w2"] * 100}).to_csv("g.csv", index=False)
@@ -130,25 +117,6 @@ def test_a_study_is_written_with_names_groups_and_report(run, tfaudit, refused):
     )
 
 
-def test_one_model_against_one_is_compared_image_by_image(run, files):
-    before, after = files
-    shown = run("--labels", "y.npy", "--baseline", "a0.npy", "--compressed", "b0.npy")
-    lost = (before.correct()[0] > after.correct()[0]).sum()
-    assert "200 images of 5 classes" in shown
-    assert [line for line in shown.splitlines() if line.startswith("compressed ")][-1].split()[
-        -5
-    ] == str(lost)
-
-
-def test_a_table_with_ids_and_class_names(run):
-    pd.DataFrame({"name": ["x", "y"], "label": ["cat", "dog"]}).to_csv("y.csv", index=False)
-    pd.DataFrame({"name": ["y", "x"], "prediction": ["dog", "owl"]}).to_csv("p.csv", index=False)
-    Path("names.txt").write_text("cat\ndog\nowl\n")
-    files = ("--labels", "y.csv", "--baseline", "p.csv", "--compressed", "p.csv")
-    shown = run(*files, "--id", "name", "--classes", "names.txt")
-    assert "2 images of 2 classes" in shown
-
-
 def test_names_of_variants_and_paths_that_hold_equals_signs():
     Path("split=test").mkdir()
     for place in ("split=test/b.npy", "x=1.npy"):
@@ -161,24 +129,6 @@ def test_names_of_variants_and_paths_that_hold_equals_signs():
         "int8": ["b1.npy", "b10.npy", "b2.npy"],
         "p": ["split=test/b.npy"],
     }
-
-
-def test_a_file_whose_name_looks_like_a_glob():
-    np.save("a[1].npy", np.zeros(200, int))
-    assert files_of(["a[1].npy"], "baseline") == [Path("a[1].npy")]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["--baseline", "--compressed", "--alpha"]),
-            st.sampled_from(["x", "y.npy"]),
-        )
-    )
-)
-def test_words_that_need_no_repeated_option_stay(pairs):
-    words = [word for pair in pairs for word in pair]
-    assert list(repeat_options(words)) == words
 
 
 def test_a_name_holds_until_the_next():
@@ -225,3 +175,7 @@ def test_the_gate_and_the_audit_take_a_column_of_clusters(tfaudit, refused):
     assert code == 0
     assert len(np.unique(open_store("study").predictions("dense").clusters)) == 941
     refused(tfaudit("gate", "study", *limit, "--cluster", "film"), "cluster: got film")
+
+
+def test_files_of_a_glob_come_in_natural_order():
+    assert list(map(str, files_of(["a*.npy"], "baseline"))) == every("a")

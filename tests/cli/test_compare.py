@@ -1,7 +1,5 @@
 """`tfaudit compare` as a person meets it: model files and data in, tables, files or one line of refusal out."""
 
-import json
-
 import keras
 import numpy as np
 import pandas as pd
@@ -10,11 +8,11 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tests.builders.refusals import refused_lines
-from tfaudit import open_store, predict, quantize
+from tfaudit import open_store, quantize
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.cli.model_predictions import ModelFile, kernel_note, predict_models, read_images
+from tfaudit.cli.model_predictions import predict_models
 from tfaudit.cli.options import ImageOptions
 from tfaudit.predictions import Predictions
 
@@ -136,19 +134,6 @@ def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
     assert "Images are scaled to 8 pixels and cropped to the central square" in by_folder
 
 
-def test_retrained_twins_tell_what_training_alone_changes(run, place):
-    models = {"compressed": ("noisy.tflite",)}
-    alone, with_twin = run(**models)[1], run("--twin", "noisy.keras", **models)[1]
-    assert "--twin MODEL" in alone
-    assert "--twin MODEL" not in with_twin
-    changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()[
-        "flips"
-    ]
-    assert f"Training the baseline again changes {changed:g} of 100 predictions." in with_twin
-    rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy "))]
-    assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
-
-
 def test_the_kernels_that_judge_a_file_are_told(run, place, refused):
     code, text, errors = run("--kernels", "reference", compressed=("noisy.tflite",))
     assert (code, errors) == (0, "")
@@ -156,43 +141,6 @@ def test_the_kernels_that_judge_a_file_are_told(run, place, refused):
     assert "noisy.tflite is judged with reference kernels. They predict another class" in text
     refused(run("--kernels", "reference"), "kernels: got reference for Keras models, expected a .t")
     refused(run("--kernels", "fast", compressed=("noisy.tflite",)), "kernels: got 'fast', expected")
-
-
-def test_predictions_that_kernels_change_are_counted(place):
-    options = ImageOptions(kernels="reference")
-    model = ModelFile.read(place / "noisy.tflite", options, None)
-    images = read_images([model], str(place / "digits.npz"), options)
-    top1 = predict(place / "noisy.tflite", place_images(place)).classes[:, 0]
-    other = Predictions.from_top1(images.labels, np.where(np.arange(100) < 7, 9 - top1, top1))
-    assert "another class than the default ones for 7 of 100 examples." in kernel_note(
-        model, images, other
-    )
-
-
-def place_images(place):
-    with np.load(place / "digits.npz") as data:
-        return data["images"][..., None]
-
-
-@pytest.mark.slow
-def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
-    names = (place / "names.txt").read_text()
-    (place / "names.json").write_text(json.dumps(names.split("\n")[:-1]))
-    (place / "marked.txt").write_text(names, encoding="utf-8-sig")
-    expected = run("--classes", "names.txt", data="folder")
-    assert expected[0] == 0
-    assert (
-        run("--classes", "names.json", data="folder")
-        == run("--classes", "marked.txt", data="folder")
-        == expected
-    )
-
-
-def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
-    code, text, _ = run("--classes", "names.txt", data="some")
-    assert code == 0
-    assert "20 images of 2 classes" in text
-    assert "8 classes without test examples, not tested: digit 0, digit 1" in text
 
 
 @pytest.mark.slow
@@ -220,15 +168,6 @@ def read(place, compressed="noisy.keras", data="digits.npz", *, thumbnails=False
     )
 
 
-def test_what_gate_gets(place):
-    found = read(place, limit=10, thumbnails=True)
-    assert found.sizes == {name: (place / f"{file}.keras").stat().st_size for name, file in
-                           (("baseline", "dense"), ("noisy", "noisy"))}  # fmt: skip
-    assert len(found.thumbnails) == found.baseline.num_examples == 10
-    assert found.thumbnails[0].startswith(b"\x89PNG")
-    assert read(place, limit=10).thumbnails == []
-
-
 def test_preprocessing_reaches_the_model_as_keras_does_it(place):
     pixels = np.load(place / "digits.npz")["images"][..., None].astype("float32")
     model = keras.saving.load_model(place / "dense.keras", compile=False)
@@ -236,12 +175,6 @@ def test_preprocessing_reaches_the_model_as_keras_does_it(place):
         expected = Predictions.from_scores(np.zeros(100, int), model(change(pixels)).numpy())
         found = read(place, preprocess=mode).baseline
         np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-4)
-
-
-@pytest.mark.parametrize("size", [1, 7, 200])
-def test_the_batch_size_changes_nothing(place, size):
-    found = read(place, "noisy.tflite", batch_size=size)
-    np.testing.assert_array_equal(found.baseline.ranked, read(place).baseline.ranked)
 
 
 @refused_lines("""
@@ -276,50 +209,6 @@ def test_what_does_not_fit_is_one_line(place, tfaudit_in, refused, words, messag
     refused(tfaudit_in(place)("compare", *words), message)
 
 
-def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tfaudit.compress.litert.inference.predict", interrupted)
-    assert run()[::2] == (130, "tfaudit: interrupted\n")
-
-
-@pytest.mark.slow
-def test_text_models_of_several_inputs_and_outputs(run, place, refused):
-    """A BERT-like model with a dictionary of inputs and two outputs, its int8 file, and a function of data."""
-    keras.utils.set_random_seed(0)
-    tokens, mask = keras.Input((5,), dtype="int32", name="tokens"), keras.Input((5,), name="mask")
-    x = keras.layers.GlobalAveragePooling1D()(
-        keras.layers.Embedding(9, 6)(tokens) * keras.ops.expand_dims(mask, -1)
-    )
-    outputs = {"kind": keras.layers.Dense(3)(x), "mood": keras.layers.Dense(2)(x)}
-    model = keras.Model({"tokens": tokens, "mask": mask}, outputs)
-    model.save(place / "text.keras")
-    rng = np.random.default_rng(0)
-    data = {
-        "tokens": rng.integers(0, 9, (40, 5)),
-        "mask": rng.integers(0, 2, (40, 5)).astype("float32"),
-    }
-    (place / "text.tflite").write_bytes(quantize(model, "float16", representative=data))
-    kinds = model(data)["kind"].numpy().argmax(1)
-    np.savez(place / "text.npz", **data, labels=kinds)
-    (place / "texts.py").write_text(
-        "import numpy as np\n"
-        "def load(split):\n"
-        "    with np.load('text.npz') as file:\n"
-        "        return {name: file[name] for name in ('tokens', 'mask')}, file['labels']\n"
-    )
-    models = {"baseline": "text.keras", "compressed": ("text.tflite",)}
-    for source in ("text.npz", "texts.py:load"):
-        code, text, errors = run("--output", "kind", **models, data=source)
-        assert (code, errors) == (0, "")
-        assert "40 examples of 3 classes" in text or "100.00" in text
-    refused(run(**models, data="text.npz"), "text.keras: output: got none for")
-    refused(run(**models, data="text.npz"), "expected one of kind, mood")
-    result = run(*("--output", "kind") * 2, "--preprocess", "unit", **models, data="text.npz")
-    refused(result, "preprocess: got 'unit', expected none")
-
-
 def test_outputs_and_inputs_of_other_names_and_orders(place):
     """Data are a tuple in the order of the baseline's inputs; the converter sorts inputs and renames outputs."""
     sources = {name: keras.Input((4,), name=name) for name in ("query", "doc")}
@@ -340,16 +229,3 @@ def test_outputs_and_inputs_of_other_names_and_orders(place):
     files = place / "pair.keras", [place / "pair.tflite"]
     found = predict_models(*files, f"{place}/pairs.py:load", ImageOptions(output=["mood", "b"]))
     assert found.compressed["pair"].accuracy() == found.baseline.accuracy() == 1
-
-
-def test_the_baseline_may_take_other_pixels(run, place):
-    """One model takes pixels in [0, 1], the other has a Rescaling layer for it."""
-    plain = keras.saving.load_model(place / "dense.keras")
-    scaled = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Rescaling(255), *plain.layers])
-    scaled.layers[-1].bias.assign(np.arange(10) * 20.0)
-    plain.save(place / "biased.keras")
-    scaled.save(place / "unit.keras")
-    csv = ("--csv", "pixels.csv")
-    models = {"baseline": "unit.keras", "compressed": ("biased.keras",)}
-    assert run("--baseline-preprocess", "unit", *csv, **models)[0] == 0
-    assert (pd.read_csv(place / "pixels.csv")[["lost", "won"]] == 0).all(axis=None)

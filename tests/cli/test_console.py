@@ -6,7 +6,6 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from tests.builders.studies import make_study
 from tfaudit.cli.console import PlainConsole
 
 
@@ -24,17 +23,3 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
     printed = console.file.getvalue()
     assert printed.count(shown) >= 4  # a title may be wrapped
     assert name not in printed or name == shown
-
-
-@pytest.mark.slow
-def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(
-    tmp_path, monkeypatch, tfaudit
-):
-    make_study(tmp_path / "study")
-    draw = "tfaudit.outlets.chart_files.chart_files"
-    monkeypatch.setattr(draw, lambda chart, forms, **_: dict.fromkeys(forms, b"<svg/>"))
-    monkeypatch.setattr("tfaudit.charts.rendering.inline_svg", lambda *_, **__: "<svg></svg>")
-    assert tfaudit("report", "study", "--charts", "x[/y]", "--out", "[red].html")[0] == 0
-    assert list((tmp_path / "x[/y]").glob("*.svg"))
-    assert (tmp_path / "[red].html").read_text().startswith("<!DOCTYPE html>")
-    assert not (tmp_path / "study/report.html").exists()

@@ -56,23 +56,3 @@ def test_files_that_cannot_be_used_are_named_and_the_others_measured(store, tfau
     assert "model" in printed
     names = [line.partition(": ")[2].partition(":")[0] for line in errors.splitlines()]
     assert names == ["gone.tflite", "folder.tflite", "bad.tflite", "net.h5"]
-
-
-def test_members_without_a_model_are_named(store, tfaudit, refused):
-    (store.directory / "members/float32/001/model.tflite").unlink()
-    words = "members/float32/001, which holds no model"
-    refused(tfaudit("cost", store.directory), words)
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_one_line(store, tfaudit, refused, monkeypatch):
-    before = (store.directory / "study.json").read_bytes()
-
-    def full(*_):
-        raise OSError(28, "No space left on device", "costs.parquet")
-
-    monkeypatch.setattr("os.fsync", full)
-    refused(tfaudit("cost", store.directory, "--repeats", 0), "No space left on device")
-    monkeypatch.undo()
-    assert (store.directory / "study.json").read_bytes() == before
-    assert not list(store.directory.rglob("*.part"))

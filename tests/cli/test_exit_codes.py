@@ -91,12 +91,6 @@ def test_a_data_function_that_ends_the_process_is_one_line_and_no_pass(gate, bod
 
 
 @pytest.mark.slow
-def test_an_interrupt_of_the_data_function_is_neither_a_pass_nor_a_fail(gate):
-    done = gate("raise KeyboardInterrupt")
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tfaudit: interrupted\n")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_what_the_data_function_prints_is_not_among_the_results(gate, verdict):
     prints = {
@@ -186,19 +180,6 @@ def test_a_reader_that_leaves_and_an_encoding_of_ascii_change_no_verdict(gate, m
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
-@pytest.mark.slow
-def test_a_closed_standard_output_changes_no_verdict(gate):
-    assert gate("pass", "fail", python=[sys.executable], redirected=">&-").returncode == 1
-
-
-@pytest.mark.slow
-def test_warnings_as_errors_end_in_a_verdict_or_in_an_unexpected_error(gate):
-    done = gate("warnings.warn('mine')", python=(sys.executable, "-W", "error"))
-    assert done.returncode in (3, 4), done.stderr
-    assert done.stderr.splitlines()[-1].startswith("tfaudit: ")
-    assert done.stdout == ""
-
-
 def test_a_library_that_cannot_be_imported_is_no_fail(tmp_path):
     (tmp_path / "typer.py").write_text("raise ImportError('broken')")
     command = [sys.executable, "-m", "tfaudit", "gate", "--help"]
@@ -229,10 +210,7 @@ def test_bad_input_of_a_gate_is_not_cannot_judge(tfaudit, words, code):
     assert errors
 
 
-def test_help_and_version_go_to_standard_output():
-    for words in (["--help"], ["gate", "--help"], ["--version"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "tfaudit", *words], capture_output=True, text=True, check=True
-        )
-        assert done.stdout
-        assert done.stderr == ""
+@pytest.mark.slow
+def test_an_interrupt_of_the_data_function_is_neither_a_pass_nor_a_fail(gate):
+    done = gate("raise KeyboardInterrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tfaudit: interrupted\n")

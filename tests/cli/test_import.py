@@ -1,9 +1,6 @@
 """`--import` on every command: layers of the user's own."""
 
-import os
-import platform
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -55,22 +52,3 @@ def test_a_missing_class_is_named_and_can_be_imported(place, tfaudit_in, refused
     assert (code, errors) == (0, "")
     assert "mine" in text
     assert run("--import=my_layers.py", "cost", "mine.keras", "--repeats", 0)[0] == 0
-
-
-@pytest.mark.parametrize("user", [None, "0"])
-def test_commands_use_the_kernels_of_onednn_on_x86_unless_the_user_says_otherwise(tmp_path, user):
-    name = "TF_ENABLE_ONEDNN_OPTS"
-    (tmp_path / "told.py").write_text(
-        f"import os, sys; print(os.environ.get('{name}'), file=sys.stderr)"
-    )
-    own = {key: value for key, value in os.environ.items() if key != name}
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "tfaudit", "--import", "told.py", "--version"],
-        cwd=tmp_path,
-        env=own if user is None else own | {name: user},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    default = "1" if platform.machine() in ("x86_64", "AMD64") else "None"
-    assert done.stderr.split() == [user or default]

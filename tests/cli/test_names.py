@@ -1,12 +1,9 @@
 """Names with control characters on the command line: told in one line, then an audit, a report and charts."""
 
-import keras
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
-from tfaudit import quantize
 from tfaudit.store.store import open_store
 
 pytestmark = [
@@ -62,25 +59,3 @@ def test_an_audit_of_files_a_report_and_every_chart(told, tmp_path):
     _, errors = told("report", "st\audy", "--charts", "charts")
     assert errors == ""
     assert len(list((tmp_path / "charts").glob("*.png"))) > 5
-
-
-def test_a_comparison_of_models_on_a_folder_of_images(told, tmp_path):
-    random = np.random.default_rng(0)
-    for name in ("cat\a", "dog"):
-        (tmp_path / "images" / name).mkdir(parents=True)
-        for i in range(12):
-            Image.fromarray(random.integers(0, 256, (4, 4, 3), np.uint8)).save(
-                tmp_path / "images" / name / f"{i}\x02.png"
-            )
-    model = keras.Sequential(
-        [keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(2)]
-    )
-    for name in ("net", "sm\aall"):
-        (tmp_path / f"{name}.tflite").write_bytes(quantize(model, "float32"))
-    models = ["--baseline", "net.tflite", "--compressed", "sm\aall.tflite", "--data", "images"]
-    _, errors = told("compare", *models, "--out", "out")
-    assert "class names: characters that are no text are replaced: 'cat\\x07' as cat␇" in errors
-    assert "compressed: characters that are no text are replaced: 'sm\\x07all' as sm␇all" in errors
-    page = (tmp_path / "out/report.html").read_text()
-    assert "sm␇all" in page
-    assert "left out" not in page

@@ -55,11 +55,6 @@ def test_a_function_has_settings_of_its_own(name):
     assert_refused(expected, TrainingOptions(batch_size=8).applied_to, study)
 
 
-def test_steps_leave_the_retraining_alone():
-    study = dataclasses.replace(STUDY, retraining="package.fits:fit")
-    assert TrainingOptions(steps=8).applied_to(study).training.steps == 8
-
-
 @refused_lines("""
     run nope
         recipe: got 'nope', expected a recipe of `tfaudit list` (perhaps

@@ -27,12 +27,3 @@ def test_the_bar_says_what_is_done_of_how_much(monkeypatch):
         assert "Predicting with int8.tflite" in line()
         assert "1/4" in line()
     assert not console.file.getvalue().endswith("\n")  # the bar has disappeared
-
-
-def test_without_a_terminal_nothing_is_drawn(monkeypatch):
-    console = Console(file=io.StringIO())
-    monkeypatch.setattr(module, "err", console)
-    with Steps() as steps:
-        steps.plan(1)
-        steps.begin("Reading")
-    assert console.file.getvalue() == ""

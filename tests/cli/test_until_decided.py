@@ -77,25 +77,6 @@ def test_members_are_added_until_all_variants_are_decided(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == told
 
 
-def test_only_the_variants_asked_for_are_decided(tmp_path, capsys):
-    run = Runs(tmp_path / "s")
-    run_until_decided(STUDY, run.directory, run, LIMITS, [HARSH.key])
-    assert run.populations == [3, 5]
-    assert MILD.key not in capsys.readouterr().out
-    expected = (
-        r"variant: got 'nope', expected a compressed variant \(magnitude 50 %, magnitude 90 %\)"
-    )
-    assert_refused(expected, run_until_decided, STUDY, run.directory, run, LIMITS, ["nope"])
-
-
-def test_the_population_is_the_most(tmp_path, capsys):
-    run = Runs(tmp_path / "s", {MILD.key: 0.02, HARSH.key: 0.02})  # exactly the limit
-    run_until_decided(STUDY, run.directory, run, LIMITS, None)
-    told = capsys.readouterr().out.splitlines()
-    assert run.populations == [3, 5, 8, 12]
-    assert told[-2] == "look 4 of 4, 12 members: cannot judge magnitude 50 %, magnitude 90 %"
-
-
 def test_a_member_that_fails_ends_it(tmp_path, capsys):
     run = Runs(tmp_path / "s")
     run.failing = (MILD.key, 4)

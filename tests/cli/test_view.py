@@ -2,12 +2,10 @@
 
 import json
 import os
-import re
 import socket
 from pathlib import Path
 
 import pytest
-import typer
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.stored_images import picture_format
@@ -41,27 +39,6 @@ def settings(command):
     return json.loads(command[4])
 
 
-def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, viewer, commands):
-    made = []
-
-    def run(recipe, place):
-        made.append((recipe, make_study(place).directory))
-        if len(made) == 1:
-            raise typer.Exit(130)  # as `tfaudit run` ends when it is interrupted
-        (place / "report.html").touch()
-
-    monkeypatch.setattr("tfaudit.cli.run.run", run)
-    viewer(code=130)
-    told = viewer()
-    assert made == [("digits", Path("runs/digits"))] * 2
-    assert "making runs/digits first" in told
-    viewer()
-    assert len(made) == 2
-    assert [settings(command)["directory"] for command in commands] == [
-        str(Path("runs/digits").absolute())
-    ] * 2
-
-
 def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, commands):
     (name, *_) = example_studies()
     for _ in range(2):
@@ -80,14 +57,6 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, command
         viewer(*options)
     assert {settings(command)["directory"] for command in commands} == {str(place)}
     assert settings(commands[-1])["port"] == 8765
-
-
-def test_an_example_that_there_is_not_and_one_beside_a_directory_are_one_line(viewer):
-    (name, *_) = example_studies()
-    told = viewer("--example", "nothing", code=2)
-    assert f"example: got nothing, expected {name}" in told
-    told = viewer("folder", "--example", name, code=2)
-    assert "directory: got folder and --example, expected one of the two" in told
 
 
 def test_only_this_machine_is_served_unless_told_otherwise(viewer, commands):
@@ -132,32 +101,6 @@ def test_a_place_that_cannot_be_served_is_one_line(viewer, commands, option, val
     assert not commands
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (
-            [],
-            "everyone who reaches .*:8.*audits are cached in.*--password asks.*--read-only writes",
-        ),
-        (
-            ["--password"],
-            "everyone who knows the password and reaches .*audits are cached in.*  --read-only writes",
-        ),
-        (
-            ["--password", "--read-only"],
-            "everyone who knows .*the connection is not encrypted; no file is written$",
-        ),
-    ],
-)
-def test_another_address_says_what_it_exposes(monkeypatch, viewer, commands, options, says):
-    make_study(Path("study"))
-    monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
-    told = viewer("study", "--address", "0.0.0.0", *options)
-    assert re.search(says, told.strip().replace("\n", ""))
-    assert settings(commands[0])["read_only"] == ("--read-only" in options)
-    assert not viewer("study", *options)
-
-
 def test_the_password_is_no_argument(monkeypatch, viewer, commands):
     make_study(Path("study"))
     monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
@@ -173,24 +116,3 @@ def test_the_password_is_no_argument(monkeypatch, viewer, commands):
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
     told = viewer("study", "--password", code=2)
     assert "password: got no password, and no terminal to type it in, expected" in told
-
-
-@pytest.mark.parametrize("typed", [["correct horse"] * 2, ["correct horse", "correct house"]])
-def test_a_password_is_typed_twice(monkeypatch, viewer, typed):
-    make_study(Path("study"))
-    monkeypatch.delenv("TFAUDIT_PASSWORD", raising=False)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    answers = iter(typed)
-    monkeypatch.setattr("getpass.getpass", lambda prompt: next(answers))
-    told = viewer("study", "--password", code=0 if len(set(typed)) == 1 else 2)
-    assert ("the same password twice" in told) == (len(set(typed)) == 2)
-
-
-def test_limits_of_a_gate_reach_the_viewer(viewer, commands, tmp_path):
-    make_study(tmp_path / "study")
-    (tmp_path / "gate.toml").write_text("[gate]\nflips = 0.02\n")
-    viewer("study", "--gate", "gate.toml")
-    assert settings(commands[0])["limits"] == {"flips": 0.02}
-    (tmp_path / "gate.toml").write_text("[other]\n")
-    viewer("study", "--gate", "gate.toml", code=2)
-    assert len(commands) == 1

@@ -32,33 +32,6 @@ def unfold(page):
 
 
 @pytest.mark.slow
-def test_the_contents_stay_in_sight_and_the_main_table_is_whole(page, long_names):
-    for width in (1200, 1500):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.goto(f"{long_names.as_uri()}#run")
-        assert page.locator("#run table").is_visible()  # a link into a fold opens it
-        unfold(page)
-        for table in ("#figures .wide", ".verdicts:has(table)"):
-            assert page.locator(table).evaluate("box => box.scrollWidth <= box.clientWidth")
-        page.get_by_role("navigation").get_by_role("link", name="Methods").click()
-        page.wait_for_timeout(300)
-        box = page.get_by_role("navigation").bounding_box()
-        assert 0 <= box["y"] < 60
-        heading = page.locator("#methods h2").bounding_box()
-        assert 0 < heading["y"] < 800
-        assert width > 1440 or heading["y"] >= box["y"] + box["height"]
-
-
-@pytest.mark.slow
-def test_charts_are_as_wide_as_the_page(page, long_names):
-    page.goto(long_names.as_uri())
-    unfold(page)
-    whole = page.locator("main").bounding_box()["width"]
-    assert page.locator("#accuracy svg").bounding_box()["width"] > 0.95 * whole
-    assert page.locator("#classes svg").first.bounding_box()["width"] > 0.4 * whole
-
-
-@pytest.mark.slow
 def test_tables_sort(page, long_names):
     page.goto(long_names.as_uri())
     unfold(page)

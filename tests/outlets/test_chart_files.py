@@ -8,7 +8,7 @@ from PIL import Image
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.charts.renderer import draw
-from tfaudit.errors import InputError, Notice
+from tfaudit.errors import Notice
 from tfaudit.outlets.chart_files import save_charts, study_charts
 from tfaudit.outlets.html import write_report
 
@@ -72,16 +72,3 @@ def test_save_charts(store, tmp_path):
             assert ET.fromstring(content).tag.endswith("svg")
         else:
             assert content.startswith(b"%PDF")
-
-
-@pytest.mark.parametrize("formats", [("gif",), "png"])
-def test_unknown_format(store, tmp_path, formats):
-    with pytest.raises(InputError, match=r"formats: .*png, svg, pdf"):
-        save_charts(StudyAudit.read(store), tmp_path, formats)
-
-
-@pytest.mark.slow
-def test_folder_that_is_a_file(store, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"folder: .* cannot be written"):
-        save_charts(StudyAudit.read(store), tmp_path / "file", ("svg",))

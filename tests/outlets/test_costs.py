@@ -48,37 +48,6 @@ def test_figures_stand_beside_the_accuracy_and_a_chart_shows_measured_ones(tmp_p
 
 
 @pytest.mark.slow
-def test_unknown_operations_are_no_number_and_their_notes_are_shown(tmp_path):
-    store = make_study(tmp_path)
-    flops = [float("nan"), 2e6, 2e6]
-    unknown = COUNTED | {"flops": flops, "effective_flops": flops}
-    notes = ["FLOPs are unknown: a lower bound of 9 leaves out LSTM", "", None]
-    store.save_table("costs", costs(**unknown, notes=notes))
-    section = sections_of(store)["costs"]
-    assert cells(section.tables[0])["Mflops"] == ("–", "2", "2")
-    assert section.notes[1:] == (
-        "Operations are unknown where a part of them, such as the loop of a recurrent layer, cannot be counted.",
-        "dense: FLOPs are unknown: a lower bound of 9 leaves out LSTM.",
-    )
-
-
-@pytest.mark.slow
-def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
-    store = make_study(tmp_path)
-    known = {name: (COUNTED | TIMED)[name] for name in ("parameters", "flops", "latency_1_ms")}
-    store.save_table("costs", costs(**known))
-    section = sections_of(store)["costs"]
-    shown = cells(section.tables[0])
-    assert shown["Mflops"] == ("2", "2", "2")
-    assert not {"zeros", "effective Mflops"} & set(shown)
-    assert shown["latency, ms"] == ("2", "1.5", "1")
-    assert "latency of 32, ms" not in shown
-    assert section.notes == (
-        f"The file of costs has no zeros, effective Mflops; “tfaudit cost {store.directory.name}” writes it again.",
-    )
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [

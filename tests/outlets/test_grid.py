@@ -41,10 +41,3 @@ def test_markdown_and_page_escape_names_and_mark_what_is_chosen():
     assert "&lt;b&gt;cat" in page
     for cell in ("✗ FAIL", "90.0", "1.2 (0.5 to 1.9)"):
         assert page.count(f"{cell}</td>") == page.count('<th scope="row">') == 2
-
-
-def test_a_table_without_rows_has_its_headings():
-    assert Grid.of_rows(["class", "recall"], []).markdown() == [
-        "| class | recall |",
-        "| --- | --- |",
-    ]

@@ -3,14 +3,13 @@
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.outlets.markdown import gate_markdown, model_card, study_markdown
 from tfaudit.predictions import Predictions
 
@@ -83,14 +82,3 @@ def test_a_model_card_has_the_metrics_of_what_may_ship(study_audit, passes):
         expected = [study_audit.data.baseline.accuracy().mean()]
     values = [metric["value"] for metric in result["metrics"]]
     assert values == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_study_has_a_row_per_variant(study_audit):
-    (table,), text = read(study_markdown(study_audit, DEFAULT_LIMITS))
-    frame = pd.DataFrame(study_audit.verdict(DEFAULT_LIMITS).rows)
-    assert [row[0] for row in table[1:]] == frame["title"].tolist()
-    assert [float(row[2]) for row in table[1:]] == pytest.approx(100 * frame["top1"], abs=0.05)
-    exemplars = [len(study_audit.summary.exemplars[key].frame()) for key in frame["variant"]]
-    assert [int(row[-1]) for row in table[1:]] == exemplars
-    assert study_audit.verdict(DEFAULT_LIMITS).headline in text
-    assert "drop of accuracy at most 1 pp" in text

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.builders.populations import population
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
+from tfaudit.outlets.pair_headlines import classes_sentence, predictions_sentence
 from tfaudit.predictions import Predictions
 
 NAMES = ("Shirt", "Coat", "Bag")
@@ -55,18 +54,3 @@ def test_what_is_said_of_classes_and_predictions(changes, text):
     found = pair(**changes)
     told = f"{classes_sentence(found)} {predictions_sentence(found)}"
     assert text.replace("~", "\u00a0") in told
-
-
-@pytest.mark.parametrize("hurt", [(), (2,)])
-def test_accuracy_has_its_interval_and_p(hurt):
-    found = compare(
-        population(1, members=1, examples=500), population(2, members=1, examples=500, hurt=hurt)
-    )
-    summary, text = found.summary(), accuracy_sentence(found)
-    assert (
-        f"{100 * summary['accuracy_after']:.2f}\u00a0%: {summary['change_pp']:+.1f}".replace(
-            "-", "−"
-        )
-        in text
-    )
-    assert f"p\u00a0=\u00a0{summary['change_p']:.2g}" in text

@@ -9,8 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.sections import cells, sections_of
-from tests.builders.studies import make_study
+from tests.builders.sections import cells
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.datasets.corruptions.corrupt import corrupt
@@ -47,20 +46,6 @@ def pixels(source):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_drawings")
-def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
-    assert "robustness" not in sections_of(store)
-    written = write_report(
-        StudyAudit.read(store, permutations=0), tmp_path / "report.html"
-    ).read_text()
-    assert "strip" not in written
-
-
-def test_conditions_that_are_planned_and_not_evaluated_are_no_section(tmp_path):
-    assert section_of(make_study(tmp_path, corruptions=("fog",))) is None
-
-
-@pytest.mark.slow
 def test_figures_are_those_of_the_audit(corrupted):
     store, section = corrupted
     found = audited(store, "magnitude-0.9")
@@ -80,18 +65,6 @@ def test_figures_are_those_of_the_audit(corrupted):
     assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
     names = ("relative-top1", "relative-top5", "severity", "classes-magnitude-0.9", "classes-int8")
     assert [figure.name for figure in section.figures] == [f"robustness-{name}" for name in names]
-
-
-def test_tables_of_conditions_classes_and_flips_are_those_of_the_audit(corrupted):
-    store, section = corrupted
-    by_severity = cells(section.tables[3])
-    conditions = ("fog 1", "fog 3", "gaussian noise 1", "gaussian noise 3", "imagenet a")
-    assert by_severity["condition"] == conditions
-    accuracy = store.predictions("dense", "fog-3").accuracy().mean()
-    assert by_severity["dense"][1] == f"{100 * accuracy:.2f}"
-    assert len(cells(section.tables[4])["class"]) == 2 * 3 * 5
-    flips = audited(store, "magnitude-0.9").flip_frame()["flips"]
-    assert cells(section.tables[5])["flips"][0] == str(flips[0])
 
 
 def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corrupted):
@@ -181,49 +154,3 @@ def test_what_is_missing_is_said(tmp_path):
     assert "dense: fewer than 4 members under 1 of 2 conditions." in notes
     store = corrupted_study(tmp_path / "c", corrupted_variants=("magnitude-0.9",), **planned)
     assert not any("Not evaluated" in note for note in section_of(store).notes)
-
-
-@pytest.mark.slow
-def test_single_models_have_pairs_and_no_votes(tmp_path):
-    section = section_of(corrupted_study(tmp_path, members=1))
-    assert section.notes[0].startswith("One model against one")
-    assert set(cells(section.tables[2])["test"]) == {"images"}
-    assert section.strip.lanes[0].variants[0].predictions[0].votes == ""
-    assert "Below the pictures: predictions." in section.strip.caption
-
-
-@pytest.mark.slow
-def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path):
-    section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))[
-        "robustness"
-    ]
-    assert section.strip is None
-    assert "robustness-severity" not in {figure.name for figure in section.figures}
-    assert cells(section.tables[0])["corruption"] == ("imagenet a",)
-
-
-@pytest.mark.slow
-def test_a_thumbnail_is_told_from_what_the_models_saw(tmp_path):
-    section = section_of(corrupted_study(tmp_path, corruptions=("fog",), image_size=64))
-    assert "The models saw 64 pixels" in section.strip.caption
-    assert "8 × 8" in section.strip.caption
-
-
-@pytest.mark.slow
-def test_coloured_pictures_and_images_that_are_not_stored(tmp_path):
-    store = corrupted_study(tmp_path, corruptions=("fog",))
-    examples = store.examples()
-    buffer = io.BytesIO()
-    Image.fromarray(np.full((200, 240, 3), 90, np.uint8)).save(buffer, "PNG")
-    names = examples.attrs["class_names"]
-    strips = []
-    for image in (buffer.getvalue(), b""):
-        images = [image] * len(examples)
-        store.save_examples(
-            "test", examples["label"].to_numpy(), list(examples["example"]), names, images
-        )
-        strips.append(section_of(store).strip)
-    coloured, unknown = strips
-    assert pixels(coloured.lanes[0].pictures[1]).shape == (147, 176, 3)
-    assert not coloured.tiny
-    assert unknown is None

@@ -1,20 +1,16 @@
 """The verdict as people read it: words, marks and figures, with names as text."""
 
 import dataclasses
-import io
 import re
 
 import pytest
 from markupsafe import escape
-from rich.console import Console
 
 from tests.builders.populations import population
 from tests.builders.studies import NAMES
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
-from tfaudit.outlets.columns import PARTS, VERDICTS, Column, cell_of, verdict_columns
-from tfaudit.outlets.csv_files import csv_bytes
-from tfaudit.outlets.gate_tables import first_screen
+from tfaudit.outlets.columns import cell_of, verdict_columns
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 
 
@@ -27,12 +23,6 @@ def verdict():
 
 def html(verdict):
     return verdict_html(verdict, {key: f"#{i}" for i, key in enumerate(verdict.frame()["variant"])})
-
-
-def terminal(verdict, width=100):
-    console = Console(width=width, record=True, file=io.StringIO())
-    console.print(first_screen(verdict))
-    return console.export_text()
 
 
 def test_rows_say_what_the_verdict_says(verdict):
@@ -49,14 +39,6 @@ def test_rows_say_what_the_verdict_says(verdict):
     assert cells[0]["change_pp"].text.startswith("−")
     assert "lost recall" in cells[0]["worst_class"].below
     assert cells[1]["change_pp"].text == "0.0"
-
-
-def test_a_new_column_is_a_field_of_the_result_and_an_entry_of_the_catalogue(verdict, monkeypatch):
-    monkeypatch.setitem(PARTS[VERDICTS], "verdicts.tied", Column("ties", ".1f", "%", 100))
-    more = dataclasses.replace(verdict, table=verdict.table.assign(tied=[0.123, 0.456]))
-    for text in (html(more), terminal(more), csv_bytes(more.frame()).decode()):
-        assert "ties" in text or "tied" in text
-        assert "12.3" in text or "0.123" in text
 
 
 def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):
@@ -85,12 +67,3 @@ def test_the_variant_that_leads_comes_first_and_what_is_missing_above_all(verdic
     assert html(verdict).index(str(escape("<i>same"))) < html(verdict).index("pruned")
     text = headline_html(dataclasses.replace(verdict, missing=("int8: 1 of 3 members.",)), None)
     assert text.index("int8: 1 of 3 members.") < text.index('class="headline"')
-
-
-def test_no_word_of_a_name_is_broken_in_a_narrow_terminal():
-    dense = population(0)
-    name = "magnitude 90 %, quantization-aware int8"
-    verdict = study_verdict({name: measure(dense, population(1, hurt=[3]))})
-    rows = terminal(verdict, width=74).splitlines()  # without sizes; with them 80
-    assert max(map(len, rows)) <= 74
-    assert any(row.startswith("quantization-aware") for row in rows)

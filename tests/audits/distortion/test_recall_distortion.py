@@ -73,24 +73,6 @@ def test_no_compression_no_distortion(metric):
     assert any(metric in note for note in found.notes) == (metric != "recall")
 
 
-def test_slope_between_dense_by_hand():
-    balances = by_hand(DENSE)
-    pairs = [
-        balances[i] @ balances[j] / (balances[i] @ balances[i])
-        for i in range(6)
-        for j in range(6)
-        if i != j
-    ]
-    assert distortion(DENSE, PRUNED).slope_between_dense == pytest.approx(np.mean(pairs))
-
-
-def test_variance_of_recall():
-    members = distortion(DENSE, PRUNED).members_frame()
-    for side, population_ in (("before", DENSE), ("after", PRUNED)):
-        expected = population_.recall().var(1)
-        np.testing.assert_allclose(members[f"variance_{side}"], expected)
-
-
 def test_frames():
     found = distortion(DENSE, PRUNED)
     frame = found.frame()
@@ -119,61 +101,6 @@ def test_a_class_without_examples_does_not_count():
     assert found.summary()["classes"] == 4
     assert np.isfinite(found.members_frame()["variance_before"]).all()
     assert found.notes[0] == "Classes without test examples do not count: 2."
-
-
-def test_an_unbalanced_test_set_is_noted():
-    before, after = (
-        Predictions.from_top1([0, 0, 0, 1], row) for row in ([0, 0, 1, 1], [0, 0, 0, 0])
-    )
-    assert (
-        "Classes have 1 to 3 test examples, so balances need not sum to 0"
-        in distortion(before, after).notes[0]
-    )
-
-
-def test_undefined_slopes_are_nan_and_noted():
-    found = distortion(answers((9, 7), (8, 8), (9, 7)), answers((9, 7), (9, 7), (0, 0)))
-    np.testing.assert_array_equal(found.alpha, [1, np.nan, np.nan])
-    assert np.isnan(found.intensification[1:]).all()
-    assert found.pooled_slope == 1
-    assert np.isnan(found.summary()["alpha"])
-    assert found.mark().mark == "?"
-    assert "undefined for members 1, 2" in found.notes[0]
-
-
-def test_a_single_member_has_a_slope_and_no_interval():
-    found = distortion(answers((9, 7)), answers((7, 5)))
-    mark = found.published_mark(levels=5)
-    assert mark.mark == found.mark().mark == "?"
-    assert mark.mean == pytest.approx(4 / 3)
-    assert np.isnan([mark.low, mark.high, found.mark().mean, found.slope_between_dense]).all()
-
-
-def test_one_class_alone():
-    found = distortion(
-        *(Predictions.from_top1([0, 0], row, class_names="ab") for row in ([0, 0], [0, 1]))
-    )
-    assert np.isnan(found.alpha).all()
-    assert (found.members_frame()["variance_before"] == 0).all()
-
-
-def test_bad_input():
-    assert_refused("metric: (got )?'accuracy'", distortion, DENSE, PRUNED, metric="accuracy")
-
-
-def test_classes_are_means_over_members_and_keep_apart_where_their_names_are_alike():
-    both = (population(i, classes=4, empty=[2], hurt=[3] * (i - 1)) for i in (1, 2))
-    names = ("crane", "dog", "owl", "crane")
-    found = distortion(*(Predictions(each.labels, each.ranked, class_names=names) for each in both))
-    classes = found.classes_frame()
-    assert classes["class"].to_list() == ["crane", "dog", "crane"]
-    np.testing.assert_allclose(classes["rate_after"], found.rates_after[:, [0, 1, 3]].mean(0))
-    ratio = found.normalised_after[:, [0, 1, 3]].mean(0) / found.normalised_before[
-        :, [0, 1, 3]
-    ].mean(0)
-    np.testing.assert_allclose(classes["intensification"], ratio)
-    assert classes["examples"].to_list() == found.examples[[0, 1, 3]].tolist()
-    assert set(classes) == set(found.frame()) - {"member"}
 
 
 def test_slopes_and_mean_ratios_spread_over_the_models():

@@ -6,7 +6,6 @@ from tests.builders.populations import population
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.distortion.slope_tables import accuracy_table, level_table, variance_table
 from tfaudit.audits.distortion.slopes import slope_frame
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 DENSE = population(1)
@@ -49,9 +48,3 @@ def test_levels_begin_with_the_dense_models():
     assert table["accuracy"][0] == pytest.approx(DENSE.accuracy().mean())
     assert table["accuracy_se"][0] == pytest.approx(DENSE.accuracy().std(ddof=1) / 6**0.5)
     assert table["accuracy_se"][2] == pytest.approx(LAST.accuracy()[:4].std(ddof=1) / 2)
-
-
-@pytest.mark.parametrize("function", [accuracy_table, variance_table, level_table])
-def test_missing_columns(function):
-    with pytest.raises(InputError, match="slopes: got no "):
-        function(SLOPES[["member", "level", "alpha"]])

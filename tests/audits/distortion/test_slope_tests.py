@@ -9,7 +9,6 @@ from scipy import stats
 
 from tfaudit.audits.distortion.slope_tables import p_table
 from tfaudit.audits.distortion.slope_tests import slope_tests
-from tfaudit.errors import InputError
 
 MODELS, METHODS, LEVELS = (
     ("resnet20", "resnet32", "resnet110"),
@@ -121,13 +120,6 @@ def test_pairs_are_matched_by_member_and_the_unmatched_left_out():
     )
 
 
-def test_each_column_has_its_own_consecutive_levels():
-    slopes = SLOPES[(SLOPES["model"] != "resnet32") | (SLOPES["level"] != 4)]
-    tests = slope_tests(slopes, "level", paired=True)
-    pairs = tests[tests["model"] == "resnet32"][["first", "second"]].drop_duplicates()
-    assert pairs.to_numpy().tolist() == [[2, 10]]
-
-
 def test_tests_that_cannot_be_made_are_nan_and_do_not_count():
     slopes = SLOPES.query("model == 'resnet20' and method == 'magnitude'").copy()
     slopes.loc[(slopes["level"] == 10) & (slopes["member"] == 0), "alpha"] = np.nan
@@ -139,59 +131,3 @@ def test_tests_that_cannot_be_made_are_nan_and_do_not_count():
         .isna()
         .all()
     )
-
-
-def test_equal_slopes():
-    slopes = pd.concat([SLOPES.query("level == 2").assign(level=level) for level in (2, 4)])
-    for alternative, p in (("two-sided", 1), ("less", 0.5)):
-        tests = slope_tests(slopes, "level", paired=True, alternative=alternative)
-        assert set(tests["p"]) == {p}
-
-
-@pytest.mark.slow
-def test_under_the_null_a_column_errs_in_at_most_5_percent():
-    """400 columns of 4 paired tests of equal means; standard error about 1 point."""
-    rng = np.random.default_rng(0)
-    index = itertools.product(range(400), (1, 2, 4, 10, 20), range(6))
-    slopes = pd.DataFrame(index, columns=["model", "level", "member"])
-    slopes["alpha"] = rng.normal(size=len(slopes))
-    wrong = slope_tests(slopes, "level", paired=True).groupby("model")["p_bonferroni"].min() <= 0.05
-    assert 0.015 < wrong.mean() < 0.08
-
-
-@pytest.mark.parametrize(
-    ("factor", "options", "message"),
-    [
-        ("size", {}, "factor: got 'size', expected 'dataset', 'model', 'method' or 'level'"),
-        (
-            "level",
-            {"within": ["level"]},
-            r"within: got \['level'\], expected names among dataset, model, method",
-        ),
-        ("level", {"family": "row"}, "family: got 'row', expected 'column' or 'all'"),
-        (
-            "level",
-            {"pairs": "some"},
-            "pairs: got 'some', expected consecutive, all or a list of pairs",
-        ),
-        ("level", {"pairs": [(2, 3)]}, r"pairs: got \(2, 3\), expected pairs of 2, 4, 10"),
-        ("level", {"alternative": "more"}, "alternative: (got )?'more'"),
-        (
-            "level",
-            {"within": ["model"]},
-            "within: got model \\(at level 2, model resnet20 member 0 has several slopes\\)",
-        ),
-    ],
-)
-def test_bad_input(factor, options, message):
-    with pytest.raises(InputError, match=message):
-        slope_tests(SLOPES, factor, paired=True, **options)
-
-
-def test_a_table_needs_a_factor_held_fixed():
-    tests = slope_tests(SLOPES, "level", paired=True)
-    with pytest.raises(
-        InputError,
-        match="columns: got 'level', expected a factor that the tests hold fixed \\(dataset, model, method",
-    ):
-        p_table(tests, columns="level")

@@ -8,8 +8,6 @@ from scipy import stats
 from tests.builders.populations import population
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.distortion.slopes import (
-    balance_frame,
-    pooled_frame,
     slope_frame,
     slope_intervals,
     slope_means,
@@ -23,25 +21,6 @@ STUDY = {
     ("random", 2): distortion(DENSE, population(4, hurt=[1, 2])),
 }
 SLOPES = slope_frame(STUDY, by=("method", "level"))
-
-
-def test_slope_frame_has_a_row_per_distortion_and_member():
-    assert len(SLOPES) == 18
-    rows = SLOPES.query("method == 'magnitude' and level == 4")
-    np.testing.assert_array_equal(rows["alpha"], STUDY["magnitude", 4].alpha)
-    assert list(rows["member"]) == list(range(6))
-
-
-def test_one_factor_needs_no_tuples():
-    frame = slope_frame({0.5: STUDY["magnitude", 2]}, by="level")
-    assert list(frame.columns[:2]) == ["level", "member"]
-    np.testing.assert_array_equal(frame["variance_before"], DENSE.recall().var(1))
-
-
-def test_points_and_lines_of_the_figures():
-    assert len(balance_frame(STUDY, by=("method", "level"))) == 3 * 6 * 5
-    lines = pooled_frame(STUDY, by=("method", "level"))
-    assert list(lines["pooled_slope"]) == [each.pooled_slope for each in STUDY.values()]
 
 
 def test_intervals_correct_for_the_levels_of_their_family():
@@ -68,26 +47,10 @@ def test_means_equal_pandas():
         assert means.loc[key, "variance_grew"] == grew
 
 
-def test_order_of_rows_plays_no_part():
-    shuffled = SLOPES.sample(frac=1, random_state=0)
-    for frame in (slope_means, slope_intervals):
-        plain, other = (
-            frame(each).sort_values(["method", "level"], ignore_index=True)
-            for each in (SLOPES, shuffled)
-        )
-        pd.testing.assert_frame_equal(plain, other)
-
-
 def test_undefined_slopes_are_not_dropped_in_silence():
     slopes = SLOPES.assign(alpha=SLOPES["alpha"].where(SLOPES["member"] > 0))
     assert slope_means(slopes)["alpha"].isna().all()
     assert set(slope_intervals(slopes)["mark"]) == {"?"}
-
-
-def test_a_single_member():
-    one = SLOPES[SLOPES["member"] == 0]
-    assert slope_means(one)["alpha_se"].isna().all()
-    assert slope_intervals(one)["low"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -109,16 +72,3 @@ def test_a_single_member():
 def test_bad_studies(study, by, message):
     with pytest.raises(InputError, match=message):
         slope_frame(study, by=by)
-
-
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (SLOPES.drop(columns=["alpha", "level"]), "slopes: got no level, alpha, expected a frame"),
-        (SLOPES.head(0), "slopes: got no rows, expected a frame"),
-        (SLOPES.assign(method=None), "slopes: got missing values in method"),
-    ],
-)
-def test_bad_frames(frame, message):
-    with pytest.raises(InputError, match=message):
-        slope_intervals(frame)

@@ -61,18 +61,6 @@ def test_what_is_not_known_is_asked_for(name):
     assert ("and there are 3." in checked(three, name).reason) == (name in OF_TWO_CLASSES)
 
 
-def test_the_positive_class_decides_what_is_what():
-    sides = scored(2)
-    yes, no = (
-        [checked(sides, name, positive=each).value for name in LIMITS] for each in ("yes", "no")
-    )
-    f1, sensitivity, specificity, area, precision = yes
-    assert no[:4] == pytest.approx([f1, specificity, sensitivity, area])
-    assert no[4] != pytest.approx(precision)
-    with pytest.raises(InputError, match="positive: got 'maybe', expected 'no' or 'yes'"):
-        checked(sides, "sensitivity_drop_pp", positive="maybe")
-
-
 def test_a_threshold_moves_sensitivity_and_specificity_but_no_ranking():
     sides = scored(2)
     moved = [side.at_threshold(0.1, "yes") for side in sides]

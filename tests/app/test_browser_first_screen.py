@@ -1,11 +1,9 @@
-"""The six tasks of someone who must decide, answered on the first screen or after one click; the report on one page."""
+"""What someone who must decide reads on the first screen; the report on one page."""
 
 import re
 
 import pytest
 
-from tests.builders.pages import settled
-from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.outlets.columns import with_minus_signs
 from tfaudit.outlets.html import write_report
@@ -15,19 +13,13 @@ pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
 
 WIDTH, HEIGHT = 1400, 900
-HARMED = "tr[data-variant='magnitude-0.9']"
 
 
 class Visitor:
-    """Someone on the first page, whose clicks are counted and who does not scroll."""
+    """Someone on the first page who neither clicks nor scrolls."""
 
     def __init__(self, page):
-        self.page, self.clicks = page, 0
-
-    def click(self, place, **where):
-        place.click(**where)
-        self.clicks += 1
-        settled(self.page)
+        self.page = page
 
     def reads(self, place, text):
         """Assert that a text stands in a place that is in sight."""
@@ -78,30 +70,6 @@ def test_the_first_screen_says_what_to_ship_and_why_and_what_would_decide(visito
             needed = r"with [\d,]+ .* \(you have [\d,]+\) this could be decided"
             assert re.search(needed, row["reason"])
     assert undecided > 1
-    assert visitor.clicks == 0
-
-
-def test_who_pays_with_images(visitor, verdict):
-    rows = {row["variant"]: row for row in verdict.rows}
-    visitor.reads(
-        visitor.page.locator(f"{HARMED} .worst_class"), rows["magnitude-0.9"]["worst_class"]
-    )
-    visitor.click(visitor.page.locator(HARMED), position={"x": 300, "y": 20})
-    main = visitor.page.get_by_test_id("stMain")
-    visitor.reads(main.get_by_role("heading", level=2), rows["magnitude-0.9"]["worst_class"])
-    visitor.sees(main.locator("figure img, .tfa-picture").first)
-    assert visitor.clicks == 1
-
-
-def test_robust_to_noise(visitor, digits, verdict):
-    advice = recommendation(StudyAudit.read(open_store(digits)), verdict)
-    worst = dict(advice.facts)["under corruption"]
-    visitor.reads(visitor.page.locator(".advice dl"), said(worst))
-    assert visitor.clicks == 0
-    menu = visitor.page.locator(".st-key-menu")
-    visitor.click(menu.get_by_role("link", name="Corruptions"))
-    visitor.sees(visitor.page.get_by_test_id("stVegaLiteChart").first)
-    assert visitor.clicks == 1
 
 
 @pytest.mark.nightly
