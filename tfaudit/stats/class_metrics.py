@@ -242,12 +242,16 @@ def average_precision(scores: np.ndarray, positive: np.ndarray) -> tuple[float, 
 def _predicted_cells(members: Sequence[BestClasses], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the image and the class of every pair of which a member predicts the class for the image."""
     first = members[0].first
-    images = np.arange(len(first), dtype=np.int64)
-    cells = [images * count + first]
+    own = np.arange(len(first), dtype=np.int64) * count + first
+    others = []  # what other members predict for most images is among these
     for member in members:
         rows = np.flatnonzero(member.first != first)
-        cells += [rows * count + member.first[rows], member.ties.rows * count + member.ties.classes]
-    images, classes = np.divmod(np.unique(np.concatenate(cells)), count)
+        others.append(rows * count + member.first[rows])
+        rows, classes = member.ties.rows, member.ties.classes
+        others.append((rows * count + classes)[classes != first[rows]])
+    cells = np.sort(np.concatenate(others))  # several times as fast as `np.unique`
+    cells = cells[np.diff(cells, prepend=-1) > 0]
+    images, classes = np.divmod(np.concatenate([own, cells]), count)
     return images, classes
 
 

@@ -88,11 +88,10 @@ def _votes(
     labels: np.ndarray, predicted: np.ndarray, classes: int, clusters: np.ndarray | None
 ) -> sparse.csr_array:
     """Return how many examples of each class have each prediction, `(C, C)`; of a cluster one at most."""
-    cells = labels.astype(np.int64) * classes + predicted
     if clusters is not None:
-        cells = np.unique(np.stack([clusters, cells]), axis=1)[1]
-    cells, counts = np.unique(cells, return_counts=True)
-    return sparse.csr_array((counts, np.divmod(cells, classes)), (classes, classes))
+        _, labels, predicted = np.unique(np.stack([clusters, labels, predicted]), axis=1)
+    one_each = np.ones(len(labels), np.int64)
+    return sparse.csr_array((one_each, (labels, predicted)), (classes, classes))
 
 
 def _sign_p(more: np.ndarray, fewer: np.ndarray) -> NDArray[np.float64]:

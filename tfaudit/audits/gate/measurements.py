@@ -594,29 +594,62 @@ def measure(
         array([30.,  0.])
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
-    members = comparison.members
+    comparison.require_like_sides()
+    metrics = _Metrics.of(comparison)
+    stricter = dataclasses.replace(comparison, alpha=alpha / variants)
+    return dataclasses.replace(
+        _measured(comparison, metrics),
+        variants=variants,
+        corrected=_measured(stricter, metrics) if variants > 1 else None,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Metrics:
+    """Changes of metrics besides accuracy and recall, which do not depend on the level of the intervals."""
+
+    precision: MetricChanges
+    f1: MetricChanges
+    roc_area: MetricChanges | None
+    average_precision: tuple[MetricChanges | None, ...]
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> _Metrics:
+        """Return the changes of a comparison."""
+        classes = range(min(2, comparison.baseline.num_classes))
+        return cls(
+            comparison.precision_changes(),
+            comparison.f1_change(),
+            comparison.roc_area_change(),
+            tuple(comparison.average_precision_change(number) for number in classes),
+        )
+
+
+def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
+    """Return the measurements at the level of a comparison."""
+    baseline, compressed = comparison.baseline, comparison.compressed
     single = _is_single(comparison)
     overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all images",))
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     ties = tie_reading(comparison)
-    area = comparison.roc_area_change()
+    area = metrics.roc_area
     return Measurements(
-        members=members,
+        members=comparison.members,
         pairs=1 if single else comparison.pairs,
-        alpha=alpha,
+        alpha=comparison.alpha,
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
-        precision=metric_losses(comparison, baseline.class_names, comparison.precision_changes()),
-        f1=metric_losses(comparison, ("all classes",), comparison.f1_change()),
+        precision=metric_losses(comparison, baseline.class_names, metrics.precision),
+        f1=metric_losses(comparison, ("all classes",), metrics.f1),
         roc_area=None if area is None else metric_losses(comparison, ("both classes",), area),
         average_precision=tuple(
             metric_losses(comparison, (name,), change)
-            for number, name in enumerate(baseline.class_names[:2])
-            if (change := comparison.average_precision_change(number)) is not None
+            for name, change in zip(baseline.class_names, metrics.average_precision, strict=False)
+            if change is not None
         ),
-        collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=alpha),
+        collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=comparison.alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=_flip_rate(comparison),
         negative_flips=_negative_flip_rate(comparison),
@@ -628,12 +661,8 @@ def measure(
             *comparison.notes,
             *_few_clusters_notes(overall),
             *empty_class_notes(baseline.class_names, classes.examples),
-            *(small_class_notes(classes.examples, alpha) if comparison.exact else ()),
+            *(small_class_notes(classes.examples, comparison.alpha) if comparison.exact else ()),
         ),
-        variants=variants,
-        corrected=measure(baseline, compressed, paired=paired, alpha=alpha / variants)
-        if variants > 1
-        else None,
     )
 
 
