@@ -30,7 +30,10 @@ from tfaudit.audits.gate.measurements import measure
 from tfaudit.predictions import Predictions
 
 STUDIES = int(os.environ.get("TFAUDIT_TRIALS", "400"))
-"""At night; 60 take a second and find an error rate of 10 %."""
+"""At night, in half an hour on one core; 60 take a second and find an error rate of 10 %.
+
+A cell that another covers is left out: what errs there errs where fewer images, members or clusters tell less, too.
+"""
 
 
 def most(share, studies):
@@ -80,7 +83,7 @@ def rates(members, images, limits, *, paired, loss, studies, classes=1):
     ("members", "images", "studies"),
     and_nightly(
         [(1, 400, 60), (2, 400, 60)],
-        [(*size, STUDIES) for size in ((1, 400), (2, 400), (5, 400), (5, 60))],
+        [(*size, STUDIES) for size in ((1, 400), (2, 400), (5, 60))],
     ),
 )
 def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(
@@ -95,9 +98,7 @@ def test_at_a_loss_of_exactly_the_limit_neither_error_exceeds_its_level(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
-@pytest.mark.parametrize(
-    ("looks", "studies"), and_nightly([(5, 30)], [(5, STUDIES), (20, STUDIES)])
-)
+@pytest.mark.parametrize(("looks", "studies"), and_nightly([(5, 30)], [(20, STUDIES)]))
 def test_a_gate_that_is_asked_until_it_passes_seldom_errs_if_it_knows(looks, studies, fresh):
     """At a loss of exactly the limit; without --looks, 20 looks at new images pass in 33 % of studies."""
     for counted in (False, True):
@@ -116,23 +117,23 @@ def test_a_population_that_grows_until_the_gate_decides_seldom_errs_and_needs_fe
     paired, studies
 ):
     limits = Limits(overall_drop_pp=1)
-    for loss in (0.0, 0.01):
+    for loss, count in ((0.0, max(20, studies // 4)), (0.01, studies)):
         truth = Truth(paired=paired, everywhere=loss)
-        found = [until_decided(truth, seed, limits, most=30, images=100) for seed in seeds(studies)]
+        found = [until_decided(truth, seed, limits, most=30, images=100) for seed in seeds(count)]
         whole, grown, ends = (np.array(values) for values in zip(*found, strict=True))
         if loss:
             for outcome in ("pass", "fail"):
                 assert np.mean(grown == outcome) <= 0.025 + noise(0.025, studies)
         else:
             lost = np.mean(whole == "pass") - np.mean(grown == "pass")
-            assert lost <= 0.1 + noise(0.1, studies)
+            assert lost <= 0.1 + noise(0.1, count)
             assert np.mean(ends) < (22 if paired else 30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("members", "paired", "studies"),
-    and_nightly([(5, True, 20)], [(1, True, STUDIES), (5, True, STUDIES), (5, False, STUDIES)]),
+    and_nightly([(5, True, 20)], [(1, True, STUDIES), (5, False, STUDIES)]),
 )
 def test_a_loss_just_below_the_limit_seldom_fails(members, paired, studies):
     """A true .9 against a limit of 1 failed 35 % of the studies where any certain loss with a value above it did."""
@@ -156,7 +157,7 @@ def test_the_limit_of_the_worst_class_holds_for_all_classes_at_once(members, stu
     assert failed <= most(0.05, studies)
 
 
-LUMPS = {"none": 0.0, "at the bound": 0.0501, "beyond": 0.08, "far beyond": 0.2}
+LUMPS = {"none": 0.0, "at the bound": 0.0501, "beyond": 0.08}
 """Loss of the classes at the limit of their share; all others lose nothing."""
 
 
@@ -208,7 +209,7 @@ def test_more_images_and_members_decide():
     ("members", "images", "studies"),
     and_nightly(
         [(10, 50, 60)],
-        [(members, images, STUDIES) for members in (2, 3, 10, 30) for images in (50, 500)],
+        [(members, images, STUDIES) for members in (2, 10) for images in (50, 500)],
     ),
 )
 def test_limits_of_changed_predictions_err_seldom(members, images, studies, paired):
@@ -232,12 +233,7 @@ def test_limits_of_changed_predictions_err_seldom(members, images, studies, pair
     ("members", "paired", "studies"),
     and_nightly(
         [(3, True, 40)],
-        [
-            (members, paired, STUDIES)
-            for members in (1, 2, 10)
-            for paired in (True, False)
-            if paired or members > 1
-        ],
+        [(members, paired, STUDIES) for members, paired in ((1, True), (10, True), (10, False))],
     ),
 )
 def test_the_limit_on_corruptions_errs_seldom(members, paired, studies, hidden):
@@ -266,7 +262,7 @@ def test_the_limit_on_corruptions_errs_seldom(members, paired, studies, hidden):
     and_nightly(
         [(10, 3, True, 40)],
         [
-            (classes, members, paired, studies)
+            (classes, members, paired, studies // (1 + (members == 1)))
             for classes, studies in ((10, STUDIES), (100, STUDIES // 4))
             for members, paired in ((1, True), (2, True), (3, False), (10, True))
         ],
@@ -314,7 +310,7 @@ def assert_limits_hold(rates, studies):
         [
             (images, share, members, STUDIES)
             for images, share in ((20, 0.06), (20, 0.12), (50, 0.12), (100, 0.06))
-            for members in (1, 3, 10, 30)
+            for members in (10, 30)
         ],
     ),
 )
@@ -333,7 +329,7 @@ def test_a_loss_that_all_members_share_does_not_pass_for_lack_of_images(
     ("name", "members", "studies"),
     and_nightly(
         [("90 x 500, 10 x 5 lose 8", 1, 20)],
-        [(name, members, STUDIES // 4) for name in TAILS for members in (1, 3, 10)],
+        [(name, members, STUDIES // 4) for name in TAILS for members in (1, 3)],
     ),
 )
 def test_large_classes_do_not_speak_for_rare_ones(name, members, studies):
@@ -346,7 +342,7 @@ def test_large_classes_do_not_speak_for_rare_ones(name, members, studies):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("clusters", "members", "studies"),
-    and_nightly([(30, 3, 10)], [(n, k, STUDIES) for n in (15, 20, 30, 50) for k in (1, 3)]),
+    and_nightly([(30, 3, 10)], [(n, k, STUDIES) for n in (20, 30, 50) for k in (1, 3)]),
 )
 @pytest.mark.parametrize("sizes", UNEQUAL)
 def test_few_clusters_of_unequal_sizes_seldom_pass_beyond_the_limit(
