@@ -111,12 +111,10 @@ def test_rows_of_several_inputs_stay_together(data):
     ("data", "message"),
     [
         (X[:0], "no examples"),
-        ([], "no examples"),
         ((X, Y[:9]), "9 labels, expected 300"),
         (SLICES(X).repeat(), "an endless tf.data.Dataset"),
         ([X[:3], np.zeros((2, 3, 2, 1))], "examples of 2 sizes"),
         ("images", "str"),
-        (3, "int"),
         ([["a"]], "str"),
     ],
 )

@@ -90,14 +90,6 @@ def test_a_flatbuffer_keeps_the_names_of_inputs_and_outputs(bert, bert_file):
 
 
 @pytest.mark.slow
-def test_int8_of_several_inputs(bert):
-    content = quantize(bert, "int8", representative=TEXT, output="kind")
-    assert Flatbuffer(content).outputs == ("kind",)
-    found, expected = (predict(model, TEXT, output="kind") for model in (content, bert))
-    assert (found.classes[:, 0] == expected.classes[:, 0]).mean() > 0.8
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True], ids=["forwards", "backwards"])
 def test_calibration_and_rounding_feed_each_input_its_own_values(reverse):
     """Two inputs of equal shapes and other ranges; a file has its inputs in an order of its own."""
@@ -318,21 +310,6 @@ TOKENS = TEXT["token_ids"]
             "images: got inputs token_ids, expected inputs padding_mask, segment_i",
         ),
         (
-            (TOKENS,),
-            "kind",
-            "images: got 1 inputs, expected 3: padding_mask, segment_ids, token_ids",
-        ),
-        (
-            TOKENS,
-            "kind",
-            "images: got one array, expected a dictionary, or a tuple, of the inputs p",
-        ),
-        (
-            TEXT | {"token_ids": TOKENS[:, :3]},
-            "kind",
-            r"images, token_ids: got shape \(40, 3\), expected \(N, 6\)",
-        ),
-        (
             TEXT | {"token_ids": TOKENS[:3]},
             "kind",
             "images: got .*3, 40.*, expected inputs of one length",
@@ -462,19 +439,6 @@ def test_what_an_int8_model_was_not_calibrated_for():
     assert_array_equal(one_by_one.probabilities, unchecked.probabilities)
     # the first image is one of them
     predictions_of({"int8": content}, (outliers, np.arange(60) % 4))
-
-
-@pytest.mark.slow
-def test_a_path_is_quantized(tmp_path):
-    model = two_towers()
-    model.save(tmp_path / "model.keras")
-    assert Flatbuffer(quantize(tmp_path / "model.keras", "float16")).outputs == ("first", "second")
-    assert_refused(
-        r"model: got .*nothing.keras, which does not exist",
-        quantize,
-        str(tmp_path / "nothing.keras"),
-        "float16",
-    )
 
 
 def test_a_regression_is_no_classifier():

@@ -164,11 +164,11 @@ def test_images_that_do_not_become_the_models_are_refused(name, edge, scaling, m
     ("name", "trained", "message"),
     [
         ("imagenet_a", "imagenet2012", "benchmarks: got 'imagenet_a', which is not prepared in .*: python -c"),
-        ("imagenet_a/restricted", "imagenet2012", r"'imagenet_a', which is not prepared in .*builder\('imagenet_a'\)"),
+
         ("imagenet_v2/restricted", "imagenet2012", "got 'imagenet_v2/restricted', expected a configuration of"),
-        ("no_such_set", "mnist", "name: got 'no_such_set', expected a data set's name"),
-        ("cifar10_corrupted/mist_3", "cifar10", "mist_3', expected a configuration of 'cifar10_corrupted'"),
-        ("mock:cifar10", "imagenet2012", "'mock:cifar10' with 10 classes such as '0', expected some of the 1000"),
+
+
+
         ("mock:cifar10_corrupted/fog_1", "mnist", "classes have no names and are numbered as those of 'cifar10'"),
         ("mock:fashion_mnist", "mnist", "'mock:fashion_mnist' with 10 classes such as 'T-shirt/top', expected some"),
         ("mock:mnist_corrupted/fog", "cifar10", "10 classes such as '0', expected some of the 10 of 'cifar10'"),

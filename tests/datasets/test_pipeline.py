@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -6,9 +5,7 @@ from numpy.testing import assert_array_equal
 
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
-from tests.builders.stacks import stack
 from tfaudit.datasets.augmentation import AUGMENTATIONS
-from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import training_batches
 
 COUNT = 23
@@ -104,26 +101,6 @@ def test_the_order_is_uniform():
     from scipy.stats import chisquare
 
     assert chisquare(np.bincount(places, minlength=COUNT)).pvalue > 0.001
-
-
-def test_keras_fits_without_a_warning_and_traces_once(recwarn):
-    digits = load_dataset("digits", "train")
-    model = stack((8, 8, 1), keras.layers.Flatten(), keras.layers.Dense(10))
-    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    traces = []
-    step = model.train_step
-
-    def counted(data):
-        traces.append(1)
-        return step(data)
-
-    model.train_step = counted
-    for seed in (0, 1):
-        before = len(traces)
-        batches = training_batches(digits, batch_size=500, seed=seed)
-        model.fit(batches, steps_per_epoch=3, epochs=2, shuffle=False, verbose=0)
-    assert not recwarn.list
-    assert 0 < before == len(traces)
 
 
 @pytest.mark.parametrize(

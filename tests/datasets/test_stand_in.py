@@ -77,12 +77,6 @@ def test_a_set_at_hand_is_linked_and_one_of_small_images_is_held(at_hand, tmp_pa
         assert (at_hand / "other").samefile(tmp_path / "prepared" / "other")
 
 
-def test_nothing_is_written_if_all_sets_are_at_hand(at_hand):
-    with stand_ins(["digits", "mock:imagenet_a"], at_hand, COUNTS) as missing:
-        assert missing == []
-    assert not list(at_hand.iterdir())
-
-
 def test_bad_input_is_one_line(at_hand, photograph, monkeypatch):
     def enter(name, *photographs):
         with stand_ins([name], at_hand, COUNTS, *photographs):

@@ -71,18 +71,6 @@ def run(dataset, steps, **options):
 
 
 @pytest.mark.slow
-def test_a_seed_fixes_every_bit_at_any_step(streaming):
-    one, two, other = run(streaming, 6), run(streaming, 6), run(streaming, 6, seed=2)
-    for a, b in zip(one, two, strict=True):
-        assert_array_equal(a[0], b[0])
-        assert_array_equal(a[1], b[1])
-    assert (order(one) != order(other)).any()
-    batches = training_batches(streaming, batch_size=48, seed=1, augmentation="resized_crop_flip")
-    (later,) = batches.skip(5).take(1).as_numpy_iterator()
-    assert_array_equal(later[0], one[5][0])
-
-
-@pytest.mark.slow
 def test_files_come_in_an_order_of_the_seed(streaming):
     """Without a buffer the first sixteen files of an epoch would always be the same ones."""
     firsts = []

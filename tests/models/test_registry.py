@@ -84,14 +84,6 @@ def test_parameter_counts_are_those_of_papers_and_torchvision(name, shape, class
     assert sum(int(np.prod(variable.shape)) for variable in variables) == parameters
 
 
-def test_every_name_is_listed():
-    assert tuple(ARCHITECTURES) == (
-        "digits_convnet", "cifar_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56",
-        "resnet110", "resnet18", "resnet18_small", "resnet50", "wide_resnet", "alexnet", "alexnet_small",
-        "vgg11", "vgg16_cifar",
-    )  # fmt: skip
-
-
 def test_pixels_in_logits_out(models):
     name, model, *_ = models
     assert isinstance(model, keras.Model)
@@ -172,28 +164,20 @@ def test_int8_conversion_agrees(name):
             r"input_shape: got \(11, 28, 1\), expected at least 12 x 12 pixels for 'lenet_r'",
         ),
         (("resnet20", (None, None, 3), 10), {}, "all of them numbers"),
-        (("resnet20", (32, 32), 10), {}, "all of them numbers"),
         (("lenet_r", (28, 28, 1), 1), {}, "num_classes: got 1, expected 2 or more"),
         (
             ("lenet_r", (28, 28, 1), 10),
             {"wide": 2},
             "options: got 'wide', expected options of 'lenet_r': width",
         ),
-        (
-            ("alexnet", (224, 224, 3), 10),
-            {"small": True},
-            "options: got 'small', expected options of 'alexnet'",
-        ),
         (("lenet_r", (28, 28, 1), 10), {"width": 0}, "width: got 0, expected a positive number"),
         (("wide_resnet", (32, 32, 3), 10), {"depth": 20}, "depth: got 20, expected 6 n . 4"),
-        (("wide_resnet", (32, 32, 3), 10), {"widening": 0}, "widening: got 0, expected 1 or more"),
         (
             ("resnet20", (32, 32, 3), 10),
             {"shortcuts": "b"},
             "shortcuts: got 'b', expected 'identity' or 'projection'",
         ),
         (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std: got .*, expected positive"),
-        (("resnet20", (32, 32, 3), 10), {"mean": float("nan")}, "mean: got .nan., expected one f"),
         (
             ("lenet_r", (28, 28, 1), 10),
             {"mean": [1.0, 2.0]},

@@ -1,6 +1,5 @@
 """The images of a condition: the same from memory and from a stream, and nothing left behind."""
 
-import dataclasses
 import errno
 import io
 import tempfile
@@ -56,41 +55,6 @@ def test_a_streaming_set_gives_the_same_images_whatever_the_batches(folder, monk
     assert not left, "the file has a name"
 
 
-def test_the_seed_is_the_studys():
-    other = condition_images(dataclasses.replace(STUDY, seed=8), dataset(), SHOT).images
-    assert (other != condition_images(STUDY, dataset(), SHOT).images).any()
-
-
-@pytest.mark.parametrize("streams", [False, True])
-def test_the_test_set_itself_is_left_as_it_was(streams, folder):
-    before = PIXELS.copy()
-    condition_images(STUDY, dataset(streams), SHOT)
-    assert_array_equal(PIXELS, before)
-
-
-@pytest.mark.slow
-def test_a_benchmark_set_is_shown_as_it_is():
-    shown = condition_images(STUDY, dataset(), STUDY.conditions[-1])
-    assert shown.classes is None
-    assert_array_equal(shown.images, shown.benchmark.dataset.images)
-    few = condition_images(dataclasses.replace(STUDY, limit=5), dataset(), STUDY.conditions[-1])
-    assert_array_equal(few.images, shown.images[:5])
-
-
-@pytest.mark.slow
-def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
-    """ImageNet-A's images vary in size and are cut; 8 classes of its mock have images."""
-    from tfaudit.datasets.loading import load_dataset
-
-    names = {"dataset": "mock:imagenet2012", "model": "resnet50"}
-    study = small_study(**names, benchmarks=("mock:imagenet_a/restricted",), image_size=20, crop=16)
-    test = load_dataset("mock:imagenet2012", "validation", image_size=20, crop=16)
-    check_conditions(study, test)
-    shown = condition_images(study, test, study.conditions[0])
-    assert shown.images.shape == (64, 16, 16, 3)
-    assert shown.classes.tolist() == list(range(8))
-
-
 def test_a_full_disk_is_one_line(folder, monkeypatch):
     class Full(io.BytesIO):
         def write(self, _):
@@ -110,10 +74,6 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
     ("pixels", "message"),
     [
         (PIXELS[:, :6, :6], "images: got 6 x 6 pixels, expected at least 8 x 8"),
-        (
-            PIXELS.repeat(2, axis=3),
-            r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3",
-        ),
     ],
 )
 def test_what_cannot_be_corrupted_is_told_before_a_run(pixels, message):

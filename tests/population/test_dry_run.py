@@ -84,11 +84,6 @@ def test_forks_save_steps_and_take_disk(tmp_path, monkeypatch):
     assert size(forked) > size(late)
 
 
-def test_a_member_needs_the_gpus_that_there_are(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    assert_refused("gpus: got 3, expected at most 2", told, tmp_path, STUDY, EngineOptions(gpus=3))
-
-
 def test_the_disk_must_hold_the_members(tmp_path, monkeypatch):
     assert ", of " in told(tmp_path)["disk"]
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1000))
@@ -105,16 +100,9 @@ def test_a_set_that_is_not_at_hand_leaves_epochs_uncounted(tmp_path):
     assert "without predictions" in rows["disk"]
 
 
-def test_a_training_function_is_not_estimated(tmp_path):
-    rows = told(tmp_path, dataclasses.replace(STUDY, training="package.fits:fit"))
-    assert rows["disk"] == "unknown, since a function trains the members"
-
-
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("study = 3", [], "recipe: got .* without a study"),
-        ("import no_such_module", [], "recipe: got .*no_such_module"),
         ("", ["--step-seconds", "0"], "--step-seconds: got 0.0, expected a number above 0"),
     ],
 )

@@ -142,16 +142,6 @@ def test_a_set_with_severities_stores_no_images(tmp_path):
 
 
 @pytest.mark.slow
-def test_one_evaluator_goes_from_condition_to_condition(store):
-    evaluator = Evaluator(store)
-    for condition in (SHOT, STRIPE, FOG):
-        assert evaluate(store, condition, evaluator) == [2, 1, 0]
-    assert store.conditions == STUDY.conditions
-    ranked = [store.predictions("dense", condition.split).ranked for condition in STUDY.conditions]
-    assert (ranked[1] != ranked[2]).any()
-
-
-@pytest.mark.slow
 def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store):
     broken = net(1)
     broken.get_layer("logits").bias.assign(np.full(10, np.nan))

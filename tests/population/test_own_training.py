@@ -317,23 +317,9 @@ def test_optimizers_by_name_instance_and_configuration(tmp_path, optimizer):
         assert one.model.optimizer.beta_1 == 0.8
 
 
-def test_several_steps_per_execution_train_as_single_ones(tmp_path):
-    results = []
-    for together in (1, 3):
-        settings = {"steps_per_execution": together, "jit_compile": False}
-        training = Training(steps=12, batch_size=20, learning_rate=0.05, **settings)
-        study = study_of(tmp_path, training)
-        one = Trainer(study, training, data_of(study))
-        results.append(one.build(0))
-        one.train(results[-1], 0)
-        assert int(one.model.optimizer.iterations) == 12
-    assert_same_weights(*results, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"optimizer": "adamant"}, "optimizer: got 'adamant', expected a name that Keras knows"),
         (
             {"steps_per_execution": 4},
             "steps_per_execution: got 4, expected a divisor of 6, the steps of an epoch",

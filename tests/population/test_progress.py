@@ -65,14 +65,6 @@ def test_plain_lines_without_a_terminal():
     assert "\x1b" not in text
 
 
-def test_a_live_bar_in_a_terminal_counts_running_failed_and_time_left():
-    text = told(LiveProgress, terminal=True)
-    assert "3/5" in text
-    assert "1 running (dense/001)" in text
-    assert "1 failed" in text
-    assert "left" in text
-
-
 def test_the_terminal_decides():
     assert isinstance(progress_for(Console(file=io.StringIO())), PlainProgress)
     assert isinstance(progress_for(Console(file=io.StringIO(), force_terminal=True)), LiveProgress)
@@ -93,21 +85,6 @@ def test_evaluations_are_counted_one_by_one():
     ended = told(LiveProgress, terminal=True, story=EVALUATIONS, **begin)
     assert "left" in ended
     assert "left" not in ended.splitlines()[-1]
-
-
-def test_members_and_then_evaluations_are_counted_together():
-    console = Console(file=io.StringIO())
-    progress = PlainProgress(console)
-    first, second = Job("dense", 0), Job("dense", 1)
-    progress.begin([first, second], 2, then={"evaluations": 80})
-    progress.update(Event("done", first))
-    progress.update(Event("failed", second, "boom"))
-    progress.begin([FOG], 40, what="evaluations")
-    progress.update(Event("done", FOG))
-    lines = console.file.getvalue().splitlines()
-    assert lines[0] == "2 members, then 80 evaluations: 82 in all"
-    assert lines[1].startswith("[1/82] dense/000 done")
-    assert lines[-1] == "[42/42] fog 3 done"  # the failed member is not tested
 
 
 def test_a_live_bar_is_one_line_of_80_columns():

@@ -137,12 +137,7 @@ def test_a_study_without_training_steps_kills_nothing(tmp_path, warm_workers):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["digits", "--dry-run"], "--dry-run: got True, expected no such option with --rehearse"),
-        (["digits", "--smoke"], "--smoke: got True, expected no such option"),
-        (["digits", "--step-seconds", "3"], "--step-seconds: got 3.0, expected no such option"),
         (["digits", "--until-decided"], "--until-decided: got True, expected no such option"),
-        (["no_such_recipe"], "recipe: got 'no_such_recipe', expected"),
-        (["wrong.py"], "recipe: got .*no_such_module"),
         (["digits", "--gpus", "7"], "gpus: got 7.0, expected at most 0"),
         (["digits", "--memory", "9e6"], "memory: got 9e.06 GB, expected at most .* GB, the free"),
     ],
@@ -152,16 +147,6 @@ def test_errors_are_one_line(tmp_path, monkeypatch, arguments, message):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     (tmp_path / "wrong.py").write_text("import no_such_module")
     assert_refused(message, rehearse, *arguments)
-
-
-def test_photographs_are_for_rehearsals():
-    command = ["run", "digits", "--photographs", "here"]
-    assert_refused(
-        "photographs: got here, expected no such option without --rehearse",
-        app,
-        command,
-        standalone_mode=False,
-    )
 
 
 def test_a_full_disk_is_one_line(small_disk, monkeypatch):

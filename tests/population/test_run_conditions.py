@@ -69,13 +69,6 @@ _KNOWN = {".parquet", ".json", ".keras", ".tflite", ".csv", ".log", ".lock", ""}
 
 
 @pytest.mark.slow
-def test_one_worker_gives_the_same_bits(trained, evaluated, warm_workers, tmp_path):
-    directory = shutil.copytree(trained.directory, tmp_path / "one")
-    alone = run(STUDY, directory, workers=1)
-    assert contents(alone.directory) == contents(evaluated.directory)
-
-
-@pytest.mark.slow
 def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
     before, written = stamps(copied.directory, "predictions/*/*/*"), contents(copied.directory)
     with monkeypatch.context() as patch:
@@ -97,18 +90,6 @@ def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
         if stamp != before[path]
     ]
     assert len(changed) == 2
-
-
-@pytest.mark.slow
-def test_a_member_that_is_made_again_is_evaluated_again(copied):
-    before = stamps(copied.directory, "predictions/split=fog-1/*/*")
-    shutil.rmtree(copied.directory / "members/magnitude-0.5/001")
-    (copied.directory / copied.prediction_path("magnitude-0.5", 1)).unlink()
-    run(STUDY, copied.directory, workers=1)
-    after = stamps(copied.directory, "predictions/split=fog-1/*/*")
-    assert [str(p) for p in after if after[p] != before.get(p)] == [
-        copied.prediction_path("magnitude-0.5", 1, "fog-1")
-    ]
 
 
 @pytest.mark.slow
@@ -152,22 +133,7 @@ def break_model(store):
     return lambda: [path.write_bytes(content) for path, content in before.items()]
 
 
-@pytest.mark.slow
-def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
-    undo = break_model(copied)
-    other = dataclasses.replace(STUDY, corruptions=("fog", "shot_noise", "contrast"))
-    store = run(other, copied.directory, workers=1)
-    assert set(store.evaluations.failures()) == {condition.split for condition in other.conditions}
-    assert "dense/001" in store.evaluations.failures()["contrast-1"].splitlines()[-1]
-    assert store.predictions("int8", "contrast-5").members == (0, 1)
-    assert store.predictions("dense", "contrast-5").members == (0,)
-    undo()
-    store = run(other, copied.directory, workers=1)
-    assert store.evaluations.failures() == {}
-    assert store.predictions("dense", "contrast-5").members == (0, 1)
-
-
-@pytest.mark.slow
+@pytest.mark.nightly  # every day: tests/datasets/test_benchmarks.py
 def test_a_benchmark_set_is_written_down_by_its_configurations(warm_workers, tmp_path):
     names = {"dataset": "mock:mnist", "model": "lenet_r", "benchmarks": ("mock:mnist_corrupted/*",)}
     study = small_study(**names, variants=(), limit=8, population=1, training=Training(steps=1))

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tfaudit import Predictions, compare
@@ -72,10 +73,10 @@ def table(scores, columns=NAMES):
 
 
 def require_same(actual, expected, *, probabilities=True):
-    np.testing.assert_array_equal(actual.labels, expected.labels)
-    np.testing.assert_array_equal(actual.ranked[..., : expected.ranked.shape[2]], expected.ranked)
+    assert_array_equal(actual.labels, expected.labels)
+    assert_array_equal(actual.ranked[..., : expected.ranked.shape[2]], expected.ranked)
     if probabilities:
-        np.testing.assert_allclose(actual.probabilities, expected.probabilities, rtol=1e-5)
+        assert_allclose(actual.probabilities, expected.probabilities, rtol=1e-5)
 
 
 def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
@@ -163,7 +164,7 @@ def test_tables_are_joined_by_id_and_columns_by_name(write, labels, scores, rng,
     assert predictions.example_ids.tolist() == ids().tolist()
     without = read_predictions(truth_file, files)  # the first file's columns give the order
     assert set(without.class_names) == set(NAMES)
-    np.testing.assert_allclose(without.accuracy(), predictions.accuracy())
+    assert_allclose(without.accuracy(), predictions.accuracy())
 
 
 def test_many_members_in_one_table(write, labels, scores):
@@ -173,9 +174,7 @@ def test_many_members_in_one_table(write, labels, scores):
     (truth,) = write(y_parquet=pd.DataFrame({"label": labels, "id": ids()}))
     predictions = read_predictions(truth, write(all_csv=rows), k=4)
     order = [predictions.members.index(10 + i) for i in range(MEMBERS)]
-    np.testing.assert_array_equal(
-        predictions.ranked[order], Predictions.from_scores(labels, scores).ranked
-    )
+    assert_array_equal(predictions.ranked[order], Predictions.from_scores(labels, scores).ranked)
 
 
 def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
@@ -351,7 +350,6 @@ YID = "id,label\na,0\nb,1\nc,0\n"
 YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
 CASES = [
     ("p.npy: got 2 examples, expected 3, as in y.npy", dict(p_npy=Y[:2])),
-    ("p.npy: got 4 examples, expected 3, as in y.npy", dict(p_npy=np.full((4, 2), 0.5))),
     ("y.npy: got class 5, expected classes 0 to 1", dict(y_npy=Y + 4, p_npy=np.ones((3, 2)))),
     ("y.npy: got class -1, expected classes from 0", dict(y_npy=Y - 1, p_npy=Y)),
     (
@@ -370,7 +368,6 @@ CASES = [
         "p.npy, member 0: got inf in row 0, class 0, expected finite numbers",
         dict(p_npy=np.full((2, 3, 2), np.inf)),
     ),
-    ("p.csv: got nan in row 1, class 1", dict(p_csv="0,1\n1,2\n1,\n1,2")),
     (
         "p.csv: got 'oh' in row 1 of column 'z', expected numbers in a column of numbers",
         dict(p_csv="x,z\n1,2\n1,oh\n1,2"),
@@ -458,7 +455,6 @@ CASES = [
         dict(p_csv="member,class\n1,0\n1,0\n2,0"),
     ),
     ("p.npy: got Python objects", dict(p_npy=np.array([{}] * 3))),
-    ("p.npz: got Python objects", dict(p_npz={"top1": np.array([None] * 3)})),
     (
         "p.npy: got a file without NumPy arrays, expected NumPy arrays; pickles",
         dict(p_npy=b"\x80\x04\x95"),
@@ -470,31 +466,19 @@ CASES = [
     ("p.csv: got an empty file", dict(p_csv="")),
     ("p.npy: got an empty array (0, 2)", dict(p_npy=np.ones((0, 2)))),
     ("y.npy: got no labels", dict(y_npy=Y[:0], p_npy=Y)),
-    ("p.csv: got no rows", dict(p_csv="class\n")),
-    ("p.csv: got no rows", dict(p_csv="x,z\n")),
     ("p.parquet: got a damaged or truncated file, expected Parquet", dict(p_parquet="class\n0\n")),
     (
         "p.csv: got a damaged or truncated file, expected CSV in UTF-8",
         dict(p_csv=b"class\n\xff\xfe\n"),
     ),
-    ("p.npz: got a damaged or truncated file", dict(p_npz=b"PK\x03\x04abc")),
-    ("p.npy: got a damaged or truncated file", dict(p_npy=b"\x93NUMPY\x01\x00v")),
     (
         "p.csv: got a CSV parse error: Row #3: Expected 2 columns, got 3",
         dict(p_csv="class,x\n0,1\n0,1,9\n0,1"),
-    ),
-    (
-        "p.csv: got a CSV parse error: Row #2: Expected 2 columns, got 3",
-        dict(p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
     ),
     ("p.csv: got two columns 'x'", dict(p_csv="x,x\n0,1")),
     (
         "p.csv: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a",
         dict(p_csv="x\n0"),
-    ),
-    (
-        "p.parquet: got one column of numbers, 'x', for labels 0 to 1, expected a column `prediction`, or scores in a",
-        dict(p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
     ),
     (
         "p.csv: got columns 'pred', 'Prediction', expected only one of them, stated with --prediction-column",
@@ -514,13 +498,11 @@ CASES = [
         dict(p_npy=np.full((3, 2), -5, "int8")),
     ),
     ("p.npy: got percentages: each row sums to 100", dict(p_npy=np.full((3, 2), 50.0))),
-    ("p.h5: got an HDF5 file, expected a file .csv, .parquet, .npy, .npz", dict(p_h5="x")),
     ("p.csv: got class 1.5, expected whole numbers", dict(p_csv="pred,file\n0,a\n1.5,b\n0,c")),
     (
         "y.csv: got class 1.5, expected whole numbers",
         dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
     ),
-    ("p.csv: got class 1.5, expected whole numbers", dict(p_csv="class\n0\n1.5\n0")),
     (
         "p.npy: got class numbers, expected class names, as in y.csv",
         dict(y_csv="label\ncat\ndog\ncat", p_npy=Y),
@@ -653,9 +635,7 @@ def test_one_score_per_example_is_that_of_class_1_in_every_file(write, scores, s
         assert predictions.labels.tolist() == labels.tolist()
         for top1, probabilities in zip(predictions.top1, predictions.probabilities, strict=True):
             assert top1.tolist() == (shares > 0.5).astype(int).tolist()
-            np.testing.assert_allclose(
-                probabilities[:, 0], np.maximum(shares, 1 - shares), rtol=1e-6
-            )
+            assert_allclose(probabilities[:, 0], np.maximum(shares, 1 - shares), rtol=1e-6)
     assert found[3].num_members == 2
     unfit = r"several.npy: got labels \(4, 2\) of several classes, expected one class"
     assert_refused(unfit, read_predictions, several, files)

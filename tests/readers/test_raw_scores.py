@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
-from tfaudit import InputError, Predictions, read_predictions
+from tests.builders.refusals import assert_refused
+from tfaudit import Predictions, read_predictions
 
 EXAMPLES, CLASSES, MEMBERS = 30, 7, 3
 SCALE, ZERO = 0.11, -5
@@ -40,8 +42,8 @@ def read(tmp_path):
 
 def assert_same(found, raw):
     expected = Predictions.from_scores(LABELS, (raw.astype("f4") - ZERO) * np.float32(SCALE))
-    np.testing.assert_array_equal(found.ranked, expected.ranked)
-    np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-5)
+    assert_array_equal(found.ranked, expected.ranked)
+    assert_allclose(found.probabilities, expected.probabilities, rtol=1e-5)
 
 
 @pytest.mark.parametrize("form", ["npy", "npz", "csv", "parquet", "own"])
@@ -57,7 +59,7 @@ def test_one_raw_score_is_that_of_class_1(read, rng):
     labels = LABELS % 2
     raw = rng.integers(-128, 128, (EXAMPLES, 1)).astype(np.int8)
     expected = (raw[:, 0] - float(ZERO)) * SCALE > 0
-    np.testing.assert_array_equal(read("own", raw, labels=labels).top1[0], expected)
+    assert_array_equal(read("own", raw, labels=labels).top1[0], expected)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +73,14 @@ def test_one_raw_score_is_that_of_class_1(read, rng):
     ],
 )
 def test_what_the_scale_leaves_open_is_asked_for(read, raw, form, settings, message):
-    with pytest.raises(InputError, match=message):
-        read(form, raw[0], **settings)
+    assert_refused(message, read, form, raw[0], **settings)
 
 
 def test_a_scale_that_no_file_needs_is_refused(read, raw):
-    with pytest.raises(InputError, match=r"scale: got 0\.11 for files of floats or classes"):
-        read("npy", raw[0].astype(float), **STATED)
+    assert_refused(
+        r"scale: got 0\.11 for files of floats or classes",
+        read,
+        "npy",
+        raw[0].astype(float),
+        **STATED,
+    )

@@ -4,9 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.runtime.standard_streams import lasting, reserved_stdout, write_descriptor
 
 
@@ -24,10 +22,13 @@ def test_text_is_printed_in_any_encoding_and_to_nobody():
 def test_a_full_device_is_one_line():
     with Path("/dev/full").open("w") as full:
         stream = lasting(full)
-        with pytest.raises(
-            InputError, match=r"^standard output: got .* \(No space left on device\)"
-        ):
-            print("lost", file=stream, flush=True)
+        assert_refused(
+            r"^standard output: got .* \(No space left on device\)",
+            print,
+            "lost",
+            file=stream,
+            flush=True,
+        )
         stream.flush()  # as at the end of the process: it is told once
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn import calibration as sklearn_calibration
 from sklearn import metrics
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.stats.calibration import (
     brier_scores,
     log_losses,
@@ -74,5 +74,4 @@ def test_a_probability_of_zero_has_a_finite_loss():
     ("confidence", "bins"), [(np.zeros((2, 2)), 5), (np.zeros(0), 5), (np.zeros(3), 0)]
 )
 def test_bad_input(confidence, bins):
-    with pytest.raises(InputError, match=r"got .*, expected"):
-        mass_bins(confidence, bins)
+    assert_refused(r"got .*, expected", mass_bins, confidence, bins)

@@ -75,18 +75,6 @@ def test_populations_vary_over_members_as_well():
     assert (differ.of_members > 0).all()
 
 
-def test_copies_of_every_image_in_clusters_tell_no_more_than_one():
-    labels, sides = drawn(5)
-    once = precision_changes(*sides, labels, 3, paired=True).change
-    twice = [[best(np.repeat(member.first, 2)) for member in side] for side in sides]
-    clusters = np.repeat(np.arange(len(labels)), 2)
-    again = precision_changes(
-        *twice, np.repeat(labels, 2), 3, paired=True, clusters=clusters
-    ).change
-    for one, other in zip(once.interval(), again.interval(), strict=True):
-        assert other == pytest.approx(one, rel=1e-2)
-
-
 def test_ties_count_in_part_and_classes_have_no_order():
     labels = np.array([0, 0, 1, 1])
     tie = BestClasses(np.array([0, 0, 0, 1]), Ties(np.array([2, 2]), np.array([0, 1])))
@@ -201,21 +189,6 @@ def test_the_errors_of_other_metrics_are_those_of_the_bootstrap(name, size):
         values = [reference(labels[rows], side[0][rows]) for side in (after, before)]
         differences.append(values[0] - values[1])
     assert found.change.error == pytest.approx(np.std(differences), rel=0.15)
-
-
-def test_the_error_of_an_average_precision_is_that_of_the_jackknife():
-    """Leave out groups of images in turn, each with the same number of positive ones."""
-    labels, before, after = scored(4, decimals=1)
-    rng = np.random.default_rng(0)
-    groups = np.concatenate([rng.permutation(count) % 50 for count in (400, 3600)])
-    values = [
-        average_precision_score(labels[groups != left], after[0][groups != left])
-        - average_precision_score(labels[groups != left], before[0][groups != left])
-        for left in range(50)
-    ]
-    jackknife = np.sqrt(49 / 50 * np.square(values - np.mean(values)).sum())
-    found = change_of(average_precision, labels, before, after).change.error
-    assert found == pytest.approx(jackknife, rel=0.15)
 
 
 @pytest.mark.parametrize("name", SCORED)

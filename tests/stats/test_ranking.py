@@ -6,8 +6,9 @@ import scipy.special
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose, assert_array_equal
 
-from tfaudit import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.stats.ranking import rank_scores, scores_of_both, stated_kind
 
 
@@ -24,23 +25,23 @@ def test_equals_a_stable_sort_and_softmax_whatever_the_blocks(scores, k, rows):
     assume(not shares or (scores.sum(1) == 1).all())
     ranked, probabilities = rank_scores(blocks, k=k)
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(ranked, expected)
+    assert_array_equal(ranked, expected)
     softmax = scores if shares else scipy.special.softmax(scores.astype(float), axis=1)
-    np.testing.assert_allclose(probabilities, np.take_along_axis(softmax, expected, 1), rtol=1e-5)
+    assert_allclose(probabilities, np.take_along_axis(softmax, expected, 1), rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_probabilities_stay_as_they_are_in_any_precision(rng, kind):
     shares = rng.dirichlet(np.ones(50), 20).astype(kind)
     ranked, probabilities = rank_scores([shares], k=3)
-    np.testing.assert_array_equal(ranked[:, 0], shares.argmax(1))
-    np.testing.assert_allclose(probabilities, -np.sort(-shares, axis=1)[:, :3].astype(np.float32))
+    assert_array_equal(ranked[:, 0], shares.argmax(1))
+    assert_allclose(probabilities, -np.sort(-shares, axis=1)[:, :3].astype(np.float32))
 
 
 def test_one_row_that_is_no_probability_makes_all_logits():
     shares, logits = np.array([[0.2, 0.8]]), np.array([[3.0, 1.0]])
     _, probabilities = rank_scores([shares, logits], k=1)
-    np.testing.assert_allclose(probabilities[0], scipy.special.softmax(shares[0]).max(), rtol=1e-6)
+    assert_allclose(probabilities[0], scipy.special.softmax(shares[0]).max(), rtol=1e-6)
 
 
 ROUNDED = np.array([[0.33, 0.33, 0.33], [0.0, 1.0, 0.0]])
@@ -50,12 +51,11 @@ ROUNDED = np.array([[0.33, 0.33, 0.33], [0.0, 1.0, 0.0]])
 def test_scores_that_may_be_either_are_not_guessed(blocks):
     """Probabilities of two digits; once they silently became logits, of about equal probabilities."""
     message = r"scores: got scores in \[0, 1\] with row sums of 0.99 to 1, expected sums of 1, or scores_are .* set to"
-    with pytest.raises(InputError, match=message):
-        rank_scores(blocks)
+    assert_refused(message, rank_scores, blocks)
     _, probabilities = rank_scores(blocks, k=1, probabilities=True)
-    np.testing.assert_allclose(np.sort(probabilities[:, 0]), [0.33, 1])
+    assert_allclose(np.sort(probabilities[:, 0]), [0.33, 1])
     _, probabilities = rank_scores(blocks, k=1, probabilities=False)
-    np.testing.assert_allclose(np.sort(probabilities[:, 0]), [1 / 3, np.e / (2 + np.e)])
+    assert_allclose(np.sort(probabilities[:, 0]), [1 / 3, np.e / (2 + np.e)])
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,7 @@ def test_scores_that_may_be_either_are_not_guessed(blocks):
 def test_one_score_is_a_probability_or_a_logit_or_asked(scores, expected):
     scores = np.array(scores)
     if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            scores_of_both(scores)
+        assert_refused(expected, scores_of_both, scores)
         return
     both, probabilities = scores_of_both(scores)
     assert probabilities == expected
@@ -86,23 +85,28 @@ def test_one_score_is_a_probability_or_a_logit_or_asked(scores, expected):
 
 def test_many_scores_have_the_tolerance_of_one():
     shares = np.array([[-1e-16, 1 + 1e-16], [0.4, 0.6]])
-    np.testing.assert_array_equal(rank_scores([shares], k=1).probabilities[:, 0], [1, 0.6])
-    with pytest.raises(InputError, match=r"rows that sum to 1, of scores from -0.02 to 1.02"):
-        rank_scores([np.array([[-0.02, 1.02], [0.5, 0.5]])])
+    assert_array_equal(rank_scores([shares], k=1).probabilities[:, 0], [1, 0.6])
+    assert_refused(
+        r"rows that sum to 1, of scores from -0.02 to 1.02",
+        rank_scores,
+        [np.array([[-0.02, 1.02], [0.5, 0.5]])],
+    )
 
 
 def test_logits_are_no_probabilities():
-    with pytest.raises(
-        InputError, match=r"scores: got -2 to 3, expected probabilities in \[0, 1\]"
-    ):
-        rank_scores([np.array([[-2.0, 3.0]])], probabilities=True)
+    assert_refused(
+        r"scores: got -2 to 3, expected probabilities in \[0, 1\]",
+        rank_scores,
+        [np.array([[-2.0, 3.0]])],
+        probabilities=True,
+    )
 
 
 @pytest.mark.parametrize(("kind", "classes"), [(np.float16, 1000), (np.float32, 20_000)])
 def test_softmax_in_low_precision_sums_to_1(rng, kind, classes):
     shares = scipy.special.softmax(rng.normal(0, 4, (200, classes)), axis=1).astype(kind)
     _, probabilities = rank_scores([shares], k=1)
-    np.testing.assert_array_equal(probabilities[:, 0], shares.max(1).astype(np.float32))
+    assert_array_equal(probabilities[:, 0], shares.max(1).astype(np.float32))
 
 
 def test_what_scores_are_is_one_of_three_words():
@@ -111,15 +115,16 @@ def test_what_scores_are_is_one_of_three_words():
         True,
         False,
     ]
-    with pytest.raises(
-        InputError, match="scores_are: got 'softmax', expected 'auto', 'probabilities' or 'logits'"
-    ):
-        stated_kind("softmax")
+    assert_refused(
+        "scores_are: got 'softmax', expected 'auto', 'probabilities' or 'logits'",
+        stated_kind,
+        "softmax",
+    )
 
 
 def test_logits_as_large_as_floats_get():
     _, probabilities = rank_scores([np.array([[3e38, -3e38, 3e38]], np.float32)])
-    np.testing.assert_array_equal(probabilities, [[0.5, 0.5, 0]])
+    assert_array_equal(probabilities, [[0.5, 0.5, 0]])
 
 
 def test_what_is_given_stays_as_it_is():
@@ -129,9 +134,9 @@ def test_what_is_given_stays_as_it_is():
 
 
 def test_what_cannot_be_ranked():
-    with pytest.raises(InputError, match="scores: got no examples, expected at least one"):
-        rank_scores([])
-    with pytest.raises(
-        InputError, match="scores: got nan in row 3, class 1, expected finite numbers"
-    ):
-        rank_scores([np.ones((3, 2)), np.array([[0, np.nan]])])
+    assert_refused("scores: got no examples, expected at least one", rank_scores, [])
+    assert_refused(
+        "scores: got nan in row 3, class 1, expected finite numbers",
+        rank_scores,
+        [np.ones((3, 2)), np.array([[0, np.nan]])],
+    )

@@ -21,15 +21,6 @@ def test_it_is_the_area_of_scikit_learn_with_the_covariance_of_delong(rng, decim
     assert covariance == pytest.approx(delong_covariance(many, positive), rel=1e-9)
 
 
-def test_increasing_functions_and_the_order_of_examples_change_nothing(rng):
-    scores, positive = rng.normal(size=60).round(1), rng.integers(0, 2, 60)
-    area, influence = separation(scores, positive)
-    order = rng.permutation(60)
-    other, permuted = separation(np.exp(scores)[order], positive[order])
-    assert other == pytest.approx(area)
-    assert permuted == pytest.approx(influence[order])
-
-
 def test_shares_count_as_so_many_examples(rng):
     scores = rng.random(50).round(1)
     positive = rng.integers(0, 5, 50)

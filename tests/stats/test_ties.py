@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tfaudit.stats.modes import count_changed_modes, modal_classes
 from tfaudit.stats.permutation import assign
@@ -30,17 +31,15 @@ def test_ties_are_the_rows_with_several_best_classes(scores):
     ties = Ties.of_scores(scores)
     for i, best in enumerate(tie_sets(scores)):
         assert ties.classes[ties.rows == i].tolist() == (sorted(best) if len(best) > 1 else [])
-    np.testing.assert_array_equal(
-        ties.counts(len(scores)), [len(best) for best in tie_sets(scores)]
-    )
+    assert_array_equal(ties.counts(len(scores)), [len(best) for best in tie_sets(scores)])
 
 
 @given(SCORES, st.data())
 def test_rows_are_taken_in_any_order(scores, data):
     rows = np.array(data.draw(st.lists(st.integers(0, len(scores) - 1), max_size=8)), int)
     taken, expected = Ties.of_scores(scores).take(rows), Ties.of_scores(scores[rows])
-    np.testing.assert_array_equal(taken.rows, expected.rows)
-    np.testing.assert_array_equal(taken.classes, expected.classes)
+    assert_array_equal(taken.rows, expected.rows)
+    assert_array_equal(taken.classes, expected.classes)
 
 
 @given(SCORES, st.integers(0, 2**32 - 1))
@@ -51,12 +50,12 @@ def test_agreement_is_that_of_ties_that_are_settled_alike(scores, seed):
         Fraction(len(one & two), max(len(one), len(two)))
         for one, two in zip(*map(tie_sets, (scores, other)), strict=True)
     ]
-    np.testing.assert_allclose(best_of(scores).agreement(best_of(other)), np.array(expected, float))
+    assert_allclose(best_of(scores).agreement(best_of(other)), np.array(expected, float))
     labels = rng.integers(0, scores.shape[1], len(scores))
     chance = [
         (label in best) / len(best) for label, best in zip(labels, tie_sets(scores), strict=True)
     ]
-    np.testing.assert_allclose(best_of(scores).among_best(labels), chance)
+    assert_allclose(best_of(scores).among_best(labels), chance)
 
 
 @settings(max_examples=60)
@@ -93,9 +92,7 @@ def test_modal_classes_are_those_of_exact_votes(scores, size):
         sum(leaders(g, i).isdisjoint(leaders(~g, i)) for i in range(scores.shape[1]))
         for g in groups
     ]
-    np.testing.assert_array_equal(
-        count_changed_modes(groups, first[..., None], tied=tied), expected
-    )
+    assert_array_equal(count_changed_modes(groups, first[..., None], tied=tied), expected)
 
 
 def test_more_than_sixteen_classes_tie():

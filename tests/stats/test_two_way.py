@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
 
 from tests.builders.heterogeneous import heterogeneous_study
@@ -67,23 +68,12 @@ def test_moderated_variances_are_those_of_maximum_likelihood(members, paired):
     beyond = (plain.of_members - plain.overlap).sum() / slope.sum()
     prior = plain.overlap + max(beyond, 0) * slope
     expected = moderated_variances(plain.of_members, plain.df_members, prior)
-    np.testing.assert_allclose(moderated.of_members, expected, rtol=1e-4)
-    np.testing.assert_array_equal(moderated.df_members, plain.df_members + 1)
+    assert_allclose(moderated.of_members, expected, rtol=1e-4)
+    assert_array_equal(moderated.df_members, plain.df_members + 1)
     for name in ("value", "of_images", "overlap", "df_images"):
-        np.testing.assert_array_equal(getattr(moderated, name), getattr(plain, name))
+        assert_array_equal(getattr(moderated, name), getattr(plain, name))
     widths = [np.diff(change.interval(), axis=0).mean() for change in (plain, moderated)]
     assert widths[1] < widths[0]
-
-
-def test_the_order_of_groups_does_not_moderate(rng):
-    before, after = heterogeneous_study(rng, 3, 1200, paired=True)
-    groups = np.arange(1200) % 12
-    accuracy = np.linspace(0.3, 0.99, 12)
-    change = group_changes(before, after, groups, 12, paired=True).absolute
-    again = group_changes(before, after, 11 - groups, 12, paired=True).absolute
-    np.testing.assert_allclose(
-        change.moderated(accuracy).error, again.moderated(accuracy[::-1]).error[::-1]
-    )
 
 
 @pytest.mark.parametrize(("members", "count"), [(3, 9), (1, 12)])
@@ -100,7 +90,7 @@ def test_groups_without_images_or_without_changes_are_moderated_to_numbers(rng):
     changes = group_changes(before, after, groups, 13, paired=True)
     moderated = changes.moderated(np.full(13, 0.7))
     for change in (moderated.absolute, moderated.relative):
-        np.testing.assert_array_equal(np.isnan(change.error), np.arange(13) == 12)
+        assert_array_equal(np.isnan(change.error), np.arange(13) == 12)
         assert (change.of_members[:12] > 0).all()
     same = group_changes(before, before, groups, 12, paired=True).absolute
     assert same.moderated(np.full(12, 0.7)) is same
@@ -187,7 +177,7 @@ def test_the_logarithm_of_a_ratio_is_that_of_a_bootstrap(paired, rng):
     expected = np.sqrt(np.var(ratios) - 2 * sum(map(residual_variance, parts)))
     assert found.error[0] == pytest.approx(expected, rel=0.1)
     swapped = log_ratio(after, before, everywhere, 1, paired=paired)
-    np.testing.assert_allclose([swapped.value, swapped.error], [-found.value, found.error])
+    assert_allclose([swapped.value, swapped.error], [-found.value, found.error])
 
 
 @pytest.mark.parametrize(("before", "after"), [(0.05, 0.06), (0.3, 0.45)])
@@ -285,10 +275,8 @@ def test_invariants(seed, paired, members, groups_count):
     for name in ("absolute", "relative"):
         first, second = (dataclasses.asdict(getattr(result, name)) for result in (again, changes))
         for field in first.keys() - {"clusters"}:
-            np.testing.assert_allclose(first[field], second[field], atol=1e-9, rtol=1e-9)
-    np.testing.assert_allclose(
-        swapped.absolute.interval()[0], -changes.absolute.interval()[1], atol=1e-12
-    )
+            assert_allclose(first[field], second[field], atol=1e-9, rtol=1e-9)
+    assert_allclose(swapped.absolute.interval()[0], -changes.absolute.interval()[1], atol=1e-12)
     sizes = np.bincount(groups, minlength=groups_count)
     assert np.nansum(sizes * changes.relative.value) == pytest.approx(0, abs=1e-9)
     assert (np.isnan(changes.absolute.error) == (sizes < 2)).all()
@@ -297,7 +285,7 @@ def test_invariants(seed, paired, members, groups_count):
         == np.greater(*map(np.abs, _centre_and_margin(changes.absolute)))
     ).all()
     if groups_count == 1:
-        np.testing.assert_allclose(changes.relative.interval(), 0, atol=1e-12)
+        assert_allclose(changes.relative.interval(), 0, atol=1e-12)
 
 
 def test_nothing_changes_nothing_varies():
@@ -317,30 +305,22 @@ def test_a_class_that_every_member_loses_wholly_is_no_certainty():
     assert -1.1 < change.interval()[0][0] < -1 < change.interval()[1][0] < -0.9
 
 
-def test_shares_are_taken_like_booleans(rng):
-    before, after = rng.random((3, 30)) < 0.8, rng.random((3, 30)) < 0.6
-    groups = np.arange(30) % 2
-    expected = group_changes(before, after, groups, 2, paired=True)
-    changes = group_changes(before.astype(float), after.astype(float), groups, 2, paired=True)
-    np.testing.assert_allclose(changes.absolute.interval(), expected.absolute.interval())
-
-
 def test_one_model_against_several_has_values_without_errors():
     before, after = np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     groups = np.array([0, 0, 1])
     for of, expected in ((group_changes, [-0.75, 0.5]), (negative_flips, [0.75, 0.0])):
         changes = of(before, after, groups, 2, paired=False)
-        np.testing.assert_allclose(changes.absolute.value, expected)
+        assert_allclose(changes.absolute.value, expected)
         assert np.isnan(changes.absolute.interval()).all()
         assert np.isnan(changes.relative.p()).all()
 
 
 def test_critical_values_are_students_where_one_source_varies():
     quantile = critical_value(0.975, [0.0, 2.0, 0.0], [3.0, 0.0, 0.0], 49, 4)
-    np.testing.assert_allclose(quantile, stats.t.ppf(0.975, [4, 49, 49]))
+    assert_allclose(quantile, stats.t.ppf(0.975, [4, 49, 49]))
     few, many = stats.t.ppf(0.975, [4, 49])
     expected = [(share * few + many) / (share + 1) for share in (0.01, 1.0, 100.0)]
-    np.testing.assert_allclose(critical_value(0.975, 1.0, [0.01, 1.0, 100.0], 49, 4), expected)
+    assert_allclose(critical_value(0.975, 1.0, [0.01, 1.0, 100.0], 49, 4), expected)
 
 
 def test_p_is_the_level_at_which_the_interval_ends_at_zero(rng):
@@ -354,7 +334,7 @@ def test_p_is_the_level_at_which_the_interval_ends_at_zero(rng):
         assert min(abs(low[i]), abs(high[i])) == pytest.approx(0, abs=1e-6)
     only_images = dataclasses.replace(change, of_members=np.zeros(200), error=np.sqrt(of_images))
     expected = 2 * stats.t.sf(np.abs(value) / only_images.error, df_images)
-    np.testing.assert_allclose(only_images.p(), expected, rtol=1e-6, atol=1e-100)
+    assert_allclose(only_images.p(), expected, rtol=1e-6, atol=1e-100)
     assert np.isnan(dataclasses.replace(change, error=np.full(200, np.nan)).p()).all()
 
 
@@ -412,16 +392,6 @@ def changes_of(before, after, groups, count, **options):
     ]
 
 
-@pytest.mark.parametrize("paired", [True, False])
-def test_clusters_of_one_image_are_images(paired, rng):
-    before, after = heterogeneous_study(rng, 4, 90, paired=paired)
-    groups = np.arange(90) % 3
-    alone = changes_of(before, after, groups, 3, paired=paired)
-    clusters = changes_of(before, after, groups, 3, paired=paired, clusters=rng.permutation(90))
-    for expected, values in zip(alone, clusters, strict=True):
-        np.testing.assert_allclose(values, expected, rtol=1e-9)
-
-
 @pytest.mark.parametrize("members", [1, 4])
 def test_copies_of_an_image_count_as_one(members, rng):
     """Every image five times over: with the copies as clusters, the intervals are those of the images."""
@@ -433,7 +403,7 @@ def test_copies_of_an_image_count_as_one(members, rng):
     for expected, values in zip(
         once, changes_of(*copies[:3], 3, clusters=copies[3], **options), strict=True
     ):
-        np.testing.assert_allclose(values, expected, rtol=1e-9)
+        assert_allclose(values, expected, rtol=1e-9)
     _, error, *_ = changes_of(*copies[:3], 3, **options)
     assert (error < 0.8 * once[1]).all()
 
@@ -457,8 +427,8 @@ def test_errors_over_clusters_are_those_of_statsmodels(rng):
     excess = np.eye(classes) - 1 / classes
     for one, weights in ((changes.absolute, np.eye(classes)), (changes.relative, excess)):
         expected = np.sqrt(np.diag(weights @ covariance @ weights.T))
-        np.testing.assert_allclose(one.error, expected, rtol=1e-9)
-        np.testing.assert_allclose(one.df_images, writers - 1, atol=20)
+        assert_allclose(one.error, expected, rtol=1e-9)
+        assert_allclose(one.df_images, writers - 1, atol=20)
 
 
 @pytest.mark.parametrize("members", [1, 3])
@@ -565,7 +535,7 @@ def test_flips_are_differences_of_all_pairs_and_ties_differ_by_what_they_do_not_
     assert change.value[0] == pytest.approx(
         differ[[0, 1], [0, 1]].mean() if paired else differ.mean()
     )
-    np.testing.assert_allclose(change.of_members, expected.of_members)
+    assert_allclose(change.of_members, expected.of_members)
     tie = BestClasses(np.array([0, 0]), Ties(np.array([0, 0]), np.array([0, 1])))
     other = BestClasses(np.array([1, 0]), Ties.none())
     assert flips([tie, tie], [other, tie], paired=paired).value[0] == pytest.approx(0.125)

@@ -57,19 +57,11 @@ def test_every_severity_of_a_corruption_then_the_sets():
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        (
-            (["mist"], [1], []),
-            r"corruptions: got 'mist', expected 'gaussian_noise', .* or '\w+'$",
-        ),
         (("fog", [1], []), "corruptions: got 'f', expected 'gaussian_noise"),
-        ((["fog"], [0], []), "severities: got 0, expected 1, 2, 3, 4 and 5"),
         ((["fog"], [6], []), "severities: got 6, expected 1, 2"),
-        ((["fog"], [2.0], []), "severities: got 2.0, expected 1, 2"),
         ((["fog"] * 2, [1], []), r"corruptions: got \['fog', 'fog'\], expected distinct"),
-        ((["fog"], [1, 1], []), r"severities: got \[1, 1\], expected distinct values"),
         (([], [1], ["imagenet_a"] * 2), "benchmarks: got .*, expected distinct values"),
         (([], [1], ["fog"]), "benchmarks: got 'fog', expected NAME, NAME/CONFIG"),
-        (([], [1], ["../x"]), "benchmarks: got '../x', expected NAME"),
         (([], [1], ["/*"]), r"benchmarks: got '/\*', expected NAME/\*"),
         (([], [1], ["imagenet_v2:3.0.0"]), "benchmarks: got 'imagenet_v2:3.0.0', expected NAME"),
         (([], [1], ["cifar10_corrupted"]), "expected cifar10_corrupted/CORRUPTION_SEVERITY"),

@@ -163,7 +163,6 @@ def test_steps_count_the_short_batch():
     ("make", "message"),
     [
         (lambda: Training(), "epochs, steps"),
-        (lambda: Training(epochs=1, steps=1), "epochs, steps"),
         (
             lambda: Training(epochs=1, optimizer=7),
             "optimizer: got 7, expected a name, such as 'adamw', or a Keras opt",
@@ -182,9 +181,7 @@ def test_steps_count_the_short_batch():
         ),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
-        (lambda: Training(steps=0), "1 or more"),
         (lambda: a_study(population=10**9), "population: got 1000000000, expected 1 to 100,000"),
-        (lambda: a_study(corrupted_members=0), "corrupted_members: got 0, expected 1 or more"),
         (lambda: Training(epochs=10**12), "epochs: got 1000000000000, expected 0 to 1,000,000"),
         (
             lambda: Study.from_json(
@@ -214,10 +211,6 @@ def test_steps_count_the_short_batch():
             "corrupted_variants: got 'int9', expected 'dense', 'magnitude-0.5",
         ),
         (lambda: Study.from_json({"name": "x"}), "expected a description that this version"),
-        (
-            lambda: Study.from_json({**a_study().to_json(), "colour": 1}),
-            "expected a description that this version",
-        ),
     ],
 )
 def test_bad_settings_are_one_clear_line(make, message):

@@ -103,7 +103,12 @@ def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "mixed_float16",
+    ],
+)
 def test_mixed_precision_converts_from_its_float32_weights(policy):
     model = net(policy)
     policies = [layer.dtype_policy for layer in model.layers]
@@ -198,12 +203,8 @@ class Betainc(layers.Layer):
 BEHIND = "which TensorFlow Lite cannot convert, expected a model that starts behind it"
 UNCONVERTIBLE = [
     (layers.IntegerLookup(vocabulary=[1, 2], name="odd"), "int64", BEHIND),
-    (layers.Hashing(8, name="odd"), "int64", BEHIND),
-    (layers.CategoryEncoding(8, "multi_hot", name="odd"), "int64", BEHIND),
     (layers.StringLookup(vocabulary=["a"], name="odd"), "string", BEHIND),
     (layers.Dense(2, dtype="float16", name="odd"), "float32", "in float16, expected weights in"),
-    (layers.Dense(2, dtype="bfloat16", name="odd"), "float32", "in bfloat16, expected weights in"),
-    (layers.Dense(2, dtype="float64", name="odd"), "float32", "in float64, expected weights in"),
     (layers.ReLU(dtype="float16", name="odd"), "float32", "in float16, expected weights in"),
     (Betainc(name="odd"), "float32", "needs Betainc, which TensorFlow Lite lacks, expected"),
 ]
@@ -252,12 +253,9 @@ INT8, INT16, HALF = ({"kind": kind} for kind in ("int8", "int16x8", "float16"))
 REFUSED = [
     ({"kind": "int2"}, "kind: got 'int2', expected 'float32', 'float16'"),
     ({"representative": None}, "representative: got None, expected training images .* for kind 'i"),
-    ({"representative": IMAGES[:0]}, "representative: got no examples"),
     ({"representative": IMAGES[:, :4]}, r"got shape \(30, 4, 8, 1\), expected \(N, 8, 8, 1\)"),
     ({"representative": IMAGES * np.nan}, "representative: got NaN or infinity"),
     ({"model": nan_model(), **HALF}, "model: got 'net' with scores of NaN"),
-    ({"model": keras.Sequential([layers.Dense(2)]), **HALF}, "has no variables yet"),
-    ({"model": b"TFL3", **HALF}, "model: got bytes, expected"),
     ({"io": "int4"}, "io: got 'int4', expected 'float32', 'int8' or 'uint8'"),
     ({"io": "int8", **HALF}, "io: got 'int8' for kind 'float16', expected 'float32'"),
     (
@@ -267,9 +265,6 @@ REFUSED = [
     ({"keep_float": "none"}, "keep_float: got none, expected names of layers, such as .*conv"),
     ({"keep_float": ["dropout"]}, "keep_float: got 'dropout', which has no operator"),
     ({"keep_float": ["hidden"], **HALF}, "keep_float: got kind 'float16', expected kind 'int8'"),
-    ({"keep_float": "last", **HALF}, "keep_float: got kind 'float16', expected kind 'int8'"),
-    ({"percentile": 99, **INT16}, "percentile: got kind 'int16x8', expected kind 'int8'"),
-    ({"per_channel": False, **HALF}, "per_channel: got kind 'float16'"),
     ({"percentile": 40}, "percentile: got 40, expected above 50"),
     ({"calibration_examples": 0}, "calibration_examples: got 0, expected 1 or more"),
     ({"sparse": 0.9}, r"sparse: got 0\.9, expected True or False"),

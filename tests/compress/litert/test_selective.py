@@ -130,17 +130,6 @@ def test_the_number_of_calibration_examples(model):
 
 
 @pytest.mark.slow
-def test_int16x8_is_closer_to_the_model_than_int8(model):
-    expected = model.predict(IMAGES, verbose=0)
-    content = quantize(model, "int16x8", representative=IMAGES)
-    assert {
-        dtype.name for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "SOFTMAX")
-    } == {"int16"}
-    eight = Flatbuffer(quantize(model, "int8", representative=IMAGES))(IMAGES)
-    assert np.abs(Flatbuffer(content)(IMAGES) - expected).max() < np.abs(eight - expected).max()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"keep_float": ["dense"]}, {"io": "int8"}])
 def test_hardware_without_scales_per_channel_has_one_per_kernel(model, settings):
     """The weights are those of the largest one of the whole kernel, in 127 steps; of each channel by default."""

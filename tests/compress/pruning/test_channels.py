@@ -106,16 +106,6 @@ def test_channels_with_the_same_weights_in_another_order_tie_and_the_first_stays
         )
 
 
-def test_permuted_channels_are_pruned_all_the_same(rng):
-    values, order = rng.normal(size=(3, 3, 5, 8)).astype(np.float32), rng.permutation(8)
-    masks = []
-    for each in (values, values[..., order]):
-        model = stack((8, 8, 5), keras.layers.Conv2D(8, 3, name="only"))
-        model.layers[0].kernel.assign(each)
-        masks.append(prune(model, 0.4, method="l1", granularity="channel", axis=-1).popitem()[1])
-    assert_array_equal(masks[0][..., order], masks[1])
-
-
 def test_all_kernels_together_may_lose_one_as_a_whole():
     model = stack((4,), keras.layers.Dense(4, name="small"), keras.layers.Dense(4, name="big"))
     model.get_layer("small").kernel.assign(np.full((4, 4), 0.1))

@@ -54,14 +54,3 @@ def test_the_masks_keep_the_largest_share_of_any_class():
     kept = np.concatenate([mask.ravel() for mask in masks.values()])
     assert kept.sum() == 16
     assert set(np.flatnonzero(kept)) == set(np.argsort(-shares)[:16])
-
-
-def test_copies_of_the_examples_of_a_class_change_nothing():
-    """Its shares do not depend on how many they are, unlike the gradient of the loss of all examples."""
-    rare = Y == 2
-    more = np.concatenate([X, *[X[rare]] * 9]), np.concatenate([Y, *[Y[rare]] * 9])
-    masks = [
-        tfaudit.prune(net(), 0.5, method="class_gradient", gradient_data=data)
-        for data in ((X, Y), more)
-    ]
-    assert_all_close(*(each.values() for each in masks))

@@ -13,7 +13,6 @@ from tests.builders.small_nets import EPS, X, Y, decayed_model, small_model
 from tests.builders.stacks import stack
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.pruning.scores import gradient, undecayed
 
 
 def by_hand(model, name, decay):
@@ -64,19 +63,6 @@ def test_batches_of_any_size_give_the_mean_over_all_examples():
     batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(7)
     for name, values in loss_gradients(model, kernels, batches).items():
         assert_allclose(values, whole[name], atol=1e-6)
-
-
-def test_undecayed_pruning_scores_the_loss_without_its_decay():
-    model = decayed_model()
-    kernels = find_kernels(model)
-    of_loss, of_data = (loss_gradients(model, kernels, (X, Y), of=of) for of in ("loss", "data"))
-    for name, kernel in kernels.items():
-        w = kernel.numpy()
-        assert_allclose(undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6)
-        assert_allclose(undecayed(w, of_data[name], 0.0), gradient(w, of_data[name]))
-        assert_allclose(
-            undecayed(w, np.zeros_like(w), EPS), EPS * w**2, rtol=1e-6
-        )  # at a minimum: MP
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,6 @@ def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
     assert all((kernel.numpy() != 0).all() for kernel in find_kernels(model).values())
 
 
-@pytest.mark.slow
-def test_a_model_that_was_trained_before_and_restored_weights_obey_the_masks():
-    model = small_model()
-    fit(model, epochs=1)
-    masks = prune(model, 0.5)
-    stop = keras.callbacks.EarlyStopping(monitor="loss", patience=5, restore_best_weights=True)
-    fit(model, HoldMasks(masks), stop, epochs=2)
-    assert_zero_outside(model, masks)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

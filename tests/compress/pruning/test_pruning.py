@@ -62,26 +62,6 @@ def test_a_custom_train_step_gives_the_same(reference):
     assert_same_weights(model, reference[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("scope", ["layer", "global"])
-@pytest.mark.parametrize("method", first_and_nightly(["magnitude", "random"]))
-def test_every_method_and_scope_reaches_a_float(method, scope):
-    model, pruning = small_model(), Pruning(0.75, method=method, scope=scope, seed=3)
-    fit(model, pruning)
-    assert sum(zeros(model).values()) == 120
-    if scope == "layer":
-        assert zeros(model) == zeros_at(0.75)
-    if method == "random":
-        again = small_model()
-        fit(again, Pruning(0.75, method=method, scope=scope, seed=3))
-        assert_same_weights(model, again)
-
-
-def test_a_float_reaches_its_sparsity_in_one_step():
-    model = small_model()
-    fit(model, Pruning(0.5), epochs=1, steps_per_epoch=1)
-    assert zeros(model) == zeros_at(0.5)
-
-
 SGD = keras.optimizers.SGD
 
 

@@ -12,8 +12,6 @@ from tests.builders.small_nets import (
     DENSE,
     POLYNOMIAL,
     Counted,
-    X,
-    Y,
     assert_equal_masks,
     assert_same_weights,
     compiled,
@@ -104,16 +102,6 @@ def test_after_an_exception_the_next_fit_is_a_plain_one_and_another_model_is_pru
     assert zeros(model) == DENSE
     assert model.get_layer("hidden").kernel.constraint is None
     assert "make_train_function" not in vars(model)
-
-
-def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
-    model, pruning = small_model(), gradual()
-    with pytest.raises(RuntimeError):
-        fit(model, pruning, Stop(RuntimeError))  # 13 steps are done
-    model.fit(
-        X[8:], Y[8:], batch_size=8, shuffle=False, verbose=0, callbacks=[pruning]
-    )  # the other 11
-    assert_same_weights(model, reference[0])
 
 
 def test_a_callback_may_force_a_new_trace_in_the_middle():

@@ -8,8 +8,6 @@ import subprocess
 
 import pytest
 
-from tests.builders.nightly import first_and_nightly
-
 SCRIPT = """
 import json, sys
 import keras, numpy as np, tensorflow as tf
@@ -56,10 +54,8 @@ print(json.dumps({
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", first_and_nightly([0, 1]), ids=["global, loss scaled", "undecayed"]
-)
+@pytest.mark.nightly  # tests/population/test_mirrored.py prunes on two devices every day
+@pytest.mark.parametrize("case", [0, 1], ids=["global, loss scaled", "undecayed"])
 def test_two_replicas_prune_as_one_device(warm_python, case):
     done = subprocess.run(
         [*warm_python, "-c", SCRIPT, str(case)],

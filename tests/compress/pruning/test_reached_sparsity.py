@@ -59,16 +59,6 @@ def test_lora_fills_the_zeros_of_a_kernel():
         fit(model, Pruning(0.75, trainable_only=True))
 
 
-@pytest.mark.slow
-def test_saving_and_loading_merges_lora_so_that_pruning_works(tmp_path):
-    model = with_lora()
-    fit(model)
-    model.save(tmp_path / "lora.keras")
-    loaded = keras.models.load_model(tmp_path / "lora.keras", compile=False)
-    prune(loaded, 0.75)  # warnings are errors
-    assert zeros_of(loaded.get_layer("hidden").kernel) == 0.75
-
-
 def test_kernels_that_keras_has_quantized_are_named():
     model = small_model()
     model.get_layer("hidden").quantize("int8")
@@ -190,11 +180,6 @@ def test_epochs_after_the_last_mask_may_be_kept():
         "loss", patience=9, restore_best_weights=True, start_from_epoch=3
     )
     fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors
-
-
-def test_best_epochs_need_not_be_named():
-    with pytest.warns(DeprecationWarning, match="best_epochs is not needed any more"):
-        Pruning(0.5, best_epochs=[keras.callbacks.EarlyStopping("loss")])
 
 
 def text_model():

@@ -98,7 +98,6 @@ BLOCKS, M_BY_N = TFMOT((2, 2)), TFMOT(sparsity_m_by_n=(2, 4))
     [
         ({"block_size": (0, 2)}, r"block_size: got \(0, 2\), expected two integers >= 1"),
         ({"block_size": 4}, "block_size: got 4, expected two integers >= 1"),
-        ({"block_size": None}, "block_size: got None, expected two integers >= 1"),
         ({"block_pooling_type": "avg"}, "block_pooling_type: got 'avg', expected 'AVG' or 'MAX'"),
         ({"sparsity_m_by_n": (4, 4)}, r"sparsity_m_by_n: got \(4, 4\), expected m below n"),
         (

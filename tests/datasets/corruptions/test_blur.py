@@ -24,11 +24,6 @@ def test_chains_are_followed_as_one_copy_after_the_other_would(size, data):
     )
 
 
-def test_a_long_chain():
-    places = np.arange(999)
-    assert (chained_sources(1000, places, places + 1) == 999).all()
-
-
 @pytest.mark.parametrize("severity", [1, 5])
 def test_a_constant_image_stays(severity):
     images = np.full((1, 40, 40, 3), 137, np.uint8)

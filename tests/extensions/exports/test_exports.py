@@ -11,6 +11,7 @@ from ai_edge_litert.interpreter import Interpreter
 from typer.testing import CliRunner
 
 from tests.builders.populations import modal_sets, pies_of
+from tests.builders.refusals import assert_refused
 from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
@@ -60,8 +61,9 @@ def test_every_image_whose_majority_prediction_changes_has_a_row(store, study_au
             assert rows[f"group_{name}"].astype(str).tolist() == groups.tolist()
     only = exemplar_table(study_audit, ["int8"])
     pd.testing.assert_frame_equal(only, table[table["variant"] == "int8"].reset_index(drop=True))
-    with pytest.raises(InputError, match=r"variant: got 'nope', expected magnitude-0\.9, int8"):
-        exemplar_table(study_audit, ["nope"])
+    assert_refused(
+        r"variant: got 'nope', expected magnitude-0\.9, int8", exemplar_table, study_audit, ["nope"]
+    )
 
 
 def test_a_change_is_told_by_the_most_frequent_classes_on_both_sides(store, study_audit):

@@ -69,14 +69,6 @@ def test_metrics_and_artifacts_are_those_of_the_gate(run):
     )
 
 
-def test_limits_are_the_defaults_of_the_gate(run):
-    assert run(LABELS, LABELS, baseline=LABELS).metrics == {
-        "tfaudit/passed": 1.0,
-        "tfaudit/overall_drop_pp": 0.0,
-        "tfaudit/worst_class_drop_pp": 0.0,
-    }
-
-
 def test_a_baseline_may_be_the_address_of_a_model(run, tmp_path):
     class Same(mlflow.pyfunc.PythonModel):
         def predict(self, context, model_input):

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.extensions.exports import pdf
 from tfaudit.extensions.exports.pdf import find_browser, pdf_of, printer
 from tfaudit.outlets.html import style_sheet
@@ -33,8 +33,7 @@ def test_the_decision_is_printed_as_a_whole_and_folds_of_the_audits_stay_closed(
 
 def test_a_machine_without_a_browser_is_told(monkeypatch):
     monkeypatch.setattr(pdf, "BROWSERS", ())
-    with pytest.raises(InputError, match="--pdf: got no browser on this machine"):
-        find_browser()
+    assert_refused("--pdf: got no browser on this machine", find_browser)
 
 
 def test_a_browser_that_fails_leaves_no_file(tmp_path):
@@ -43,6 +42,5 @@ def test_a_browser_that_fails_leaves_no_file(tmp_path):
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
     page = tmp_path / "report.html"
     page.write_text("<p>a</p>")
-    with pytest.raises(InputError, match="which printed nothing"):
-        pdf_of(page, str(broken))
+    assert_refused("which printed nothing", pdf_of, page, str(broken))
     assert not page.with_suffix(".pdf").exists()

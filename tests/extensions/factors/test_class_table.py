@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import recall_score
 
 from tests.builders.populations import population
-from tfaudit.errors import InputError
+from tests.builders.refusals import assert_refused
 from tfaudit.extensions.factors.class_table import class_table
 from tfaudit.predictions import Predictions
 
@@ -38,8 +39,8 @@ def test_accuracies_equal_scikit_learn():
     table = class_table(BOTH, FACTS)
     for name, each in (("accuracy", AFTER), ("accuracy0", BEFORE)):
         reference = [recall_score(each.labels, answers, average=None) for answers in each.top1]
-        np.testing.assert_allclose(table[name], np.concatenate(reference))
-    np.testing.assert_allclose(table["correct"] / table["examples"], table["accuracy"])
+        assert_allclose(table[name], np.concatenate(reference))
+    assert_allclose(table["correct"] / table["examples"], table["accuracy"])
     assert table["correct"].sum() == AFTER.correct().sum()
 
 
@@ -50,7 +51,7 @@ def test_quartiles_equal_pandas():
         edges = rows["accuracy0"].quantile([0, 0.25, 0.5, 0.75, 1])
         assert edges.is_unique
         expected = pd.qcut(rows["accuracy0"], 4, labels=False) + 1
-        np.testing.assert_array_equal(rows["accuracy0_quartile"], expected)
+        assert_array_equal(rows["accuracy0_quartile"], expected)
 
 
 def test_equal_recalls_share_the_lowest_quartile():
@@ -62,22 +63,13 @@ def test_equal_recalls_share_the_lowest_quartile():
 def test_members_without_a_namesake_take_the_mean_of_the_baseline():
     after = Predictions(AFTER.labels, AFTER.ranked[:2], members=(4, "other"))
     table = class_table({"dense": BEFORE, "pruned": after}, FACTS)
-    np.testing.assert_allclose(
-        table["accuracy0"], np.r_[BEFORE.recall()[4], BEFORE.recall().mean(0)]
-    )
+    assert_allclose(table["accuracy0"], np.r_[BEFORE.recall()[4], BEFORE.recall().mean(0)])
 
 
 def test_covariates_are_joined_by_the_name_of_the_class():
     table = class_table(BOTH, FACTS, CLASSES).drop_duplicates("class").set_index("class")
-    np.testing.assert_allclose(
-        table["imbalance"][[*"01234"]], [-0.1, -0.1, 0.0, -0.1, 0.3], atol=1e-15
-    )
+    assert_allclose(table["imbalance"][[*"01234"]], [-0.1, -0.1, 0.0, -0.1, 0.3], atol=1e-15)
     assert table["class_entropy"].to_dict() == {"0": 0.5, "1": 1.0, "2": 2.0, "3": 3.0, "4": 4.0}
-
-
-def test_imbalances_vanish_for_equal_classes():
-    equal = CLASSES.assign(train_examples=6000)
-    assert (class_table(BOTH, FACTS, equal)["imbalance"] == 0).all()
 
 
 def test_half_known_classes():
@@ -128,23 +120,10 @@ def test_classes_without_test_examples_have_no_accuracy():
         (
             BOTH,
             FACTS,
-            CLASSES.assign(**{"class": [*"00123"]}),
-            "classes: got 5 rows, expected one row for each",
-        ),
-        (
-            BOTH,
-            FACTS,
             CLASSES.assign(train_examples=0),
-            "classes: got invalid train_examples, expected counts",
-        ),
-        (
-            BOTH,
-            FACTS,
-            CLASSES.assign(train_examples=[1, -1, 1, 1, 1]),
             "classes: got invalid train_examples, expected counts",
         ),
     ],
 )
 def test_bad_input(populations, facts, classes, message):
-    with pytest.raises(InputError, match=message):
-        class_table(populations, facts, classes)
+    assert_refused(message, class_table, populations, facts, classes)

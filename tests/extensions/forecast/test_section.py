@@ -8,7 +8,6 @@ from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.extensions.forecast.forecast import forecast
 from tfaudit.extensions.forecast.section import SHOWN, forecast_section
-from tfaudit.study.variants import Quantized
 
 
 def test_the_smallest_margins_and_how_many_variants_change_them(tmp_path):
@@ -29,9 +28,3 @@ def test_the_smallest_margins_and_how_many_variants_change_them(tmp_path):
     assert changed.any()
     words = {0: "no", 1: "by 1 of 2 variants", 2: "by 2 of 2 variants"}
     assert [card.changed_by for card in cards] == [words[count] for count in changed]
-
-
-def test_one_variant_changes_an_image_or_does_not(tmp_path):
-    store = make_study(tmp_path, variants=(Quantized("int8"),))
-    _, cards = forecast_section(StudyAudit.read(store)).gallery
-    assert {card.changed_by for card in cards} <= {"yes", "no"}

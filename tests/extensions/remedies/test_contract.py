@@ -14,7 +14,7 @@ from tests.builders.equality import assert_all_close
 from tests.builders.refusals import assert_refused
 from tests.builders.small_nets import OwnStep, assert_same_weights
 from tests.extensions.remedies.nets import HELD_OUT, compiled, fit, net
-from tfaudit import Distillation, HoldMasks, Pruning
+from tfaudit import Distillation, HoldMasks
 
 TEACHER = net(7)
 
@@ -78,12 +78,6 @@ def test_masks_stay_in_any_order_of_the_callbacks():
         ends.append(model)
     for model in ends[1:]:
         assert_same_weights(ends[0], model, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_gradual_pruning_reaches_its_sparsity():
-    model, _ = trained(all_remedies(), Pruning(0.5), epochs=3)
-    assert tfaudit.sparsity(model)["sparsity"].iloc[-2] == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.slow

@@ -187,10 +187,6 @@ def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_t
             lambda: Distillation(TEACHER, focus=(1, -1)),
             r"focus: got \(1, -1\), expected \(alpha, beta\)",
         ),
-        (
-            lambda: Distillation(TEACHER, focus=(0, 0)),
-            r"focus: got \(0, 0\), expected \(alpha, beta\)",
-        ),
     ],
 )
 def test_settings_that_are_refused(make, message):

@@ -140,17 +140,6 @@ def test_layers_of_int8_may_stay_in_float():
             {"remedy": "quantization_aware"},
             "remedy: got 'quantization_aware', expected 'dist",
         ),
-        (Pruned, {"remedy": 3}, "remedy: got 3, expected 'distillation', or"),
-        (
-            Pruned,
-            {"remedy": "distillation", "treatment": "gradual"},
-            "remedy: got 'distillation', expected none unless",
-        ),
-        (
-            Quantized,
-            {"kind": "int16x8", "keep_float": ("a",)},
-            r"keep_float: got \('a',\), expected \(\) unless 'int4'",
-        ),
         (DistillationRemedy, {"temperature": 0}, "temperature: got 0, expected a number above 0"),
         (DistillationRemedy, {"focus": (1, -1)}, r"focus: got \(1, -1\), expected \(alpha, beta\)"),
         (

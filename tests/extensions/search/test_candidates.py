@@ -139,25 +139,6 @@ def test_a_model_of_which_no_layer_can_lose_channels_loses_weights_only():
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
 
 
-def test_a_subclassed_model_loses_weights_only(net):
-    class Own(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.layer = keras.layers.Dense(4)
-
-        def call(self, inputs):
-            return self.layer(inputs)
-
-    def load():
-        model = Own()
-        model(np.zeros((1, 8), "float32"))
-        return model
-
-    plan = candidates(load, training=True)
-    assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
-    assert not any(candidate.last for candidate in plan)
-
-
 def test_no_channels_are_removed_without_the_extension_that_removes_them(net, monkeypatch):
     monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
     plan = candidates(lambda: copy_of(net), training=True)

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from tests.builders.compressible import CLASSES, with_outlier
+from tests.builders.refusals import assert_refused
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.operators import float_operators
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.datasets.representative import representative_part
-from tfaudit.errors import InputError
 from tfaudit.extensions.search import candidate_models, candidates
 from tfaudit.extensions.search.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.extensions.search.candidate_store import flatbuffer_path
@@ -64,26 +63,6 @@ def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, o
     assert found.summary()["tried"] == 3
 
 
-@pytest.mark.slow
-def test_full_integer_files_hold_no_floats(search, int8_kinds, outlier):
-    found = search(None, train=None, model=outlier, full_integer=True)
-    assert set(found.frame()["candidate"]) == {"int8", "int8-percentile=98"}
-    assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
-    assert not float_operators(found.content)
-
-
-@pytest.mark.slow
-def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
-    found = search(tmp_path / "out", train=None)
-    table = found.frame().set_index("candidate")
-    assert found.chosen == "int8"
-    assert set(table.index[table["outcome"] == NOT_TRIED]) == {
-        "int8-float=last",
-        "int8-percentile=98",
-        "int8-percentile=99.999-float=1",
-    }
-
-
 def enlarged(data, ids, times=1000):
     """Return the data with the examples of some ids scaled: the signs of their values still tell the class."""
     x = np.where(np.isin(data.ids, ids)[:, None], times, 1).astype("float32") * data.x
@@ -112,18 +91,6 @@ def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(
     )  # nor does the gate refuse them
 
 
-@pytest.mark.slow
-def test_an_outlier_that_calibrates_makes_int8_fail_and_the_percentile_is_tried(
-    search, int8_kinds, data, tmp_path
-):
-    parts = parts_of(data[0])
-    late = [one for one in parts.calibration.example_ids if one in parts.selection.example_ids[64:]]
-    found = search(tmp_path / "out", train=None, data=enlarged(data[0], late[:1]))
-    table = found.frame().set_index("candidate")
-    assert table.loc["int8", "outcome"] == "fail"
-    assert found.chosen == "int8-percentile=98"
-
-
 def test_training_data_of_another_scale_are_refused(data):
     examples, (x, y) = parts_of(data[0]).selection, (data[1].x, data[1].y)
 
@@ -136,8 +103,7 @@ def test_training_data_of_another_scale_are_refused(data):
         require_range(same)
     message = "train: got values from .* to .*, expected the range of the data, -1.* to 1"
     for other in (255 * x, x / 255, x + 20, 127 * (x + 1)):
-        with pytest.raises(InputError, match=message):
-            require_range(other)
+        assert_refused(message, require_range, other)
 
 
 class Killed(BaseException):

@@ -59,25 +59,6 @@ def test_lines_and_the_time_that_is_left(display):
     ]
 
 
-def test_candidates_that_are_left_out_are_counted_in_a_line(display):
-    progress, printed = display(*range(9))
-    plan = [Candidate("int8", percentile=99 + share / 10) for share in range(7)]
-    needless = Trial(NOT_TRIED, "Not smaller than int8, which passes.")
-    outcomes = ("pass", None, None, None, "fail", None, None)
-    progress.begin(plan)
-    for candidate, outcome in zip(plan, outcomes, strict=True):
-        if outcome:
-            progress.start(candidate, quick("int8"))
-        progress.end(candidate, trial(outcome, 4096) if outcome else needless)
-    lines = [line.partition(":")[0] for line in printed.getvalue().splitlines()[1:]]
-    assert lines == [
-        "[1/7] int8, percentile 99",
-        "[4/7] 3 left out",
-        "[5/7] int8, percentile 99.4",
-        "[7/7] 2 left out",
-    ]
-
-
 def test_a_candidate_without_a_file_says_why(display):
     progress, printed = display(0, 2)
     progress.begin([Candidate("int4")])
@@ -106,14 +87,3 @@ def test_the_budget_and_what_may_still_be_tried_bound_the_time_that_is_left(
     progress.start(plan[0], quick("int8"))
     progress.end(plan[0], trial("fail", 4096), rest)
     assert printed.getvalue().splitlines()[1] == f"[1/4] int8: fail, 4,096 bytes{left}"
-
-
-def test_displays():
-    assert type(module.SearchProgress.chosen(None)) is module.SearchProgress
-    assert type(module.SearchProgress.chosen("auto")) is PrintedProgress
-    display = PrintedProgress(Console(file=io.StringIO()))
-    assert module.SearchProgress.chosen(display) is display
-    with pytest.raises(
-        ValueError, match="progress: got 'loud', expected 'auto', a display, or None"
-    ):
-        module.SearchProgress.chosen("loud")

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from tests.builders.pages import draw, words
+from tests.builders.refusals import assert_refused
 from tests.builders.studies import before_and_after, make_study
 from tests.builders.tiny_studies import STUDY
 from tfaudit import Limits, features, open_store
 from tfaudit.analysis.example_facts import example_facts
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.errors import InputError
 from tfaudit.extensions.slices.slices import slices
 from tfaudit.extensions.slices.stored_features import dense_features
 from tfaudit.outlets.sections.order import study_sections
@@ -96,8 +96,7 @@ def test_features_are_those_of_the_first_dense_member(tmp_path):
     store.save_member("dense", 1, {store.member_path("dense", 1, "model.keras"): content}, {})
     np.testing.assert_array_equal(dense_features(store), features(model, test))
     store.imported = {"dense": (1,)}
-    with pytest.raises(InputError, match="features: got none, expected --features FILE"):
-        dense_features(store)
+    assert_refused("features: got none, expected --features FILE", dense_features, store)
 
 
 def test_facts_are_told_by_texts_and_rows():

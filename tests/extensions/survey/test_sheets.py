@@ -6,11 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.builders.populations import pies_of
-from tests.builders.sections import cells, sections_of
+from tests.builders.refusals import assert_refused
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
-from tfaudit.errors import InputError
-from tfaudit.extensions.survey.questions import QUESTIONS
 from tfaudit.extensions.survey.sheets import survey_files
 
 
@@ -50,18 +48,6 @@ def test_a_human_study_is_blind_and_its_key_gives_the_answers_their_meaning(
 
 
 def test_a_human_study_is_of_one_variant(study_audit):
-    with pytest.raises(
-        InputError, match=r"--variant: got magnitude-0\.9, int8, expected one variant"
-    ):
-        survey_files(study_audit)
-
-
-@pytest.mark.slow
-def test_a_human_study(store):
-    random = np.random.default_rng(0)
-    answers = pd.DataFrame({"rater": ["a"] * 40 + ["b"] * 40, "example": [*range(40)] * 2})
-    answers["is_pie"] = answers["example"] % 2 == 0
-    for question in QUESTIONS:
-        answers[question.key] = random.integers(0, 2, len(answers))
-    found = sections_of(store, answers=answers)["survey"]
-    assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
+    assert_refused(
+        r"--variant: got magnitude-0\.9, int8, expected one variant", survey_files, study_audit
+    )

@@ -6,12 +6,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from tests.builders.populations import population
+from tests.builders.refusals import assert_refused
 from tfaudit.audits.exemplars.exemplars import exemplars
-from tfaudit.errors import InputError
 from tfaudit.extensions.survey.questions import QUESTIONS, Question
 from tfaudit.extensions.survey.sample import survey_sample
 from tfaudit.extensions.survey.survey import survey
@@ -87,8 +88,8 @@ def test_fisher_and_holm():
     for attribute in frame["attribute"]:
         a, n, b, m, *_ = PAPER[attribute]
         expected.append(stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue)
-    np.testing.assert_allclose(frame["p"], expected)
-    np.testing.assert_allclose(frame["p_holm"], multipletests(expected, method="holm")[1])
+    assert_allclose(frame["p"], expected)
+    assert_allclose(frame["p_holm"], multipletests(expected, method="holm")[1])
     assert set(frame["test"]) == {"Fisher exact"}
 
 
@@ -177,12 +178,6 @@ def test_one_kind_alone():
     assert "No non-PIEs among the images: nothing to compare." in found.notes
 
 
-def test_order_of_answers_plays_no_part():
-    table = asked(np.random.default_rng(0).integers(0, 2, (40, 5)).tolist(), pies=range(20))
-    shuffled = survey_of(table.sample(frac=1, random_state=0), FOX)
-    pd.testing.assert_frame_equal(shuffled.frame(), survey_of(table, FOX).frame())
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -191,7 +186,6 @@ def test_order_of_answers_plays_no_part():
             "answers: got no column rater, fox, expected the columns rater, example",
         ),
         (lambda t: t.assign(fox=2), "answers: got 2 in column fox, expected 0 and 1"),
-        (lambda t: t.assign(fox="yes"), "answers: got 'yes' in column fox"),
         (
             lambda t: t.assign(rater="ann", example=0, is_pie=1),
             "answers: got two rows of rater ann about example 0",
@@ -206,13 +200,7 @@ def test_order_of_answers_plays_no_part():
 )
 def test_bad_answers(change, message):
     table = asked([[1], [0], [1]]).assign(rater=["a", "b", "c"])
-    with pytest.raises(InputError, match=message):
-        survey_of(change(table), FOX)
-
-
-def test_bad_options():
-    with pytest.raises(InputError, match="alpha: got 2"):
-        survey(asked([[1]]), alpha=2)
+    assert_refused(message, survey_of, change(table), FOX)
 
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -225,9 +213,7 @@ def test_the_sample_is_balanced_blind_and_shuffled():
     assert sample.key["is_pie"].sum() == 10
     assert sample.sheet["example"].is_unique
     assert list(sample.sheet["example"]) == list(sample.key["example"])
-    np.testing.assert_array_equal(
-        sample.key["is_pie"], np.isin(sample.sheet["example"], FOUND.index)
-    )
+    assert_array_equal(sample.key["is_pie"], np.isin(sample.sheet["example"], FOUND.index))
     assert 0 < sample.key["is_pie"].head(10).sum() < 10
     names = np.array(BEFORE.class_names)
     rows = sample.sheet["example"]
@@ -243,33 +229,25 @@ def test_the_seed_gives_the_sample():
     assert not survey_sample(FOUND, 20, seed=3).sheet.equals(survey_sample(FOUND, 20, seed=4).sheet)
 
 
-def test_every_exemplar_may_be_drawn():
-    sample = survey_sample(FOUND, 2 * len(FOUND.index), seed=0)
-    assert set(sample.key.loc[sample.key["is_pie"], "example"]) == set(FOUND.index)
-
-
-def test_answers_meet_the_key():
-    sample = survey_sample(FOUND, 20, seed=3)
-    answers = sample.sheet.assign(rater="ann", fox=1)
-    assert (
-        survey_of(answers.merge(sample.key, on="example"), FOX).frame()["pies_judged"].item() == 10
+@pytest.mark.parametrize("n", [0, 7, 1000])
+def test_bad_size_of_sample(n):
+    assert_refused(
+        rf"n: got {n}, expected an even number from 2 to {2 * len(FOUND.index)} ",
+        survey_sample,
+        FOUND,
+        n,
+        seed=0,
     )
 
 
-@pytest.mark.parametrize("n", [0, 7, 1000])
-def test_bad_size_of_sample(n):
-    with pytest.raises(
-        InputError, match=rf"n: got {n}, expected an even number from 2 to {2 * len(FOUND.index)} "
-    ):
-        survey_sample(FOUND, n, seed=0)
-
-
 def test_no_sample_without_exemplars():
-    with pytest.raises(
-        InputError,
-        match="exemplars: got 0 PIEs and 200 other examples, expected one or more of both",
-    ):
-        survey_sample(exemplars(BEFORE, BEFORE), 2, seed=0)
+    assert_refused(
+        "exemplars: got 0 PIEs and 200 other examples, expected one or more of both",
+        survey_sample,
+        exemplars(BEFORE, BEFORE),
+        2,
+        seed=0,
+    )
 
 
 def test_labels_that_co_occur_are_tested_where_raters_say_so():
@@ -285,5 +263,5 @@ def test_labels_that_co_occur_are_tested_where_raters_say_so():
     assert len(frame) == 7
     row = frame.set_index("attribute").loc["frequently co-occurring labels"]
     assert row["p"] == pytest.approx(stats.fisher_exact(counts).pvalue)
-    np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
+    assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
     assert len(survey(rows).frame()) == 6
