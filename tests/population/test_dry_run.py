@@ -100,6 +100,11 @@ def test_a_set_that_is_not_at_hand_leaves_epochs_uncounted(tmp_path):
     assert "without predictions" in rows["disk"]
 
 
+def test_a_training_function_is_not_estimated(tmp_path):
+    rows = told(tmp_path, dataclasses.replace(STUDY, training="package.fits:fit"))
+    assert rows["disk"] == "unknown, since a function trains the members"
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

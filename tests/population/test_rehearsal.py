@@ -149,6 +149,16 @@ def test_errors_are_one_line(tmp_path, monkeypatch, arguments, message):
     assert_refused(message, rehearse, *arguments)
 
 
+def test_photographs_are_for_rehearsals():
+    command = ["run", "digits", "--photographs", "here"]
+    assert_refused(
+        "photographs: got here, expected no such option without --rehearse",
+        app,
+        command,
+        standalone_mode=False,
+    )
+
+
 def test_a_full_disk_is_one_line(small_disk, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(small_disk))
     assert_refused("directory: got .*expected", rehearse, "celeb_a_resnet18")

@@ -15,8 +15,6 @@ from tests.extensions.shrinking.silenced_nets import (
     silence,
     silence_share,
 )
-from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.extensions.shrinking.shrink import shrink
 from tfaudit.models.registry import build_model
@@ -206,17 +204,6 @@ def test_the_smaller_model_trains_saves_and_loads(tmp_path, rng):
     smaller.save(tmp_path / "smaller.keras")
     loaded = keras.saving.load_model(tmp_path / "smaller.keras")
     assert_array_equal(loaded(images), smaller(images))
-
-
-@pytest.mark.slow
-def test_the_flatbuffer_is_smaller_and_answers_the_same(rng):
-    model = silence_share(lively(build_model("lenet_r", (28, 28, 1), 10, std=1.0)), 0.5)
-    contents = [quantize(model, "float32"), quantize(shrink(model).model, "float32")]
-    assert len(contents[0]) > 3 * len(contents[1])
-    images = rng.normal(size=(20, 28, 28, 1)).astype(np.float32)
-    answers = [predict(content, images) for content in contents]
-    assert_array_equal(answers[0][0], answers[1][0])
-    assert_allclose(answers[0][1], answers[1][1], atol=1e-5)
 
 
 def test_several_inputs_and_outputs_keep_their_structure():

@@ -127,13 +127,6 @@ def test_one_constant_carries_all_through_zero_padding(parts):
     )
 
 
-def test_a_constant_of_zero_needs_no_carrier():
-    model = net(conv(activation="relu"), reader=layers.Conv2D(3, 3, padding="same", name="reader"))
-    silence(model, "conv", [1, 2, 5])
-    values_of(model, "conv", "bias", np.array([1, -1, 0, 1, 1, -2.0]))
-    assert shrunk_channels(model) == {"conv": 3, **OUT}
-
-
 def test_padding_twice_keeps_what_is_constant_no_more():
     model = net(conv(activation="sigmoid"), layers.ZeroPadding2D(name="once"), layers.ZeroPadding2D(name="twice"),
                 reader=layers.Conv2D(3, 3, name="reader"))  # fmt: skip
@@ -222,12 +215,6 @@ def test_one_dimension_and_three():
     )
     silence(cube, "conv", [0, 1])
     assert shrunk_channels(cube) == {"conv": 2, **OUT}
-
-
-def test_inputs_that_no_layer_reads_go():
-    model = net(conv(), layers.BatchNormalization(name="norm"), layers.ReLU(), conv(5, name="next"))
-    silence(model, "next", [0, 1, 2], axis=-2)
-    assert shrunk_channels(model) == {"conv": 3, "norm": 3, "next": 5, **OUT}
 
 
 def test_inputs_that_another_layer_reads_stay():
