@@ -296,3 +296,6 @@ def test_true_counts_of_real_runs(real_data):
             lost = int(((before == 1) & (after == 0))[rows].sum())
             won = int(((before == 0) & (after == 1))[rows].sum())
             assert (len(rows), lost, won) == (known["n"], known["lost"], known["gained"])
+        if metric == "acc":
+            answers = [sides.texts[side]["answer"] for side in ("", "small")]
+            assert (answers[0] != answers[1]).sum() == 110

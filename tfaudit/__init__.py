@@ -36,6 +36,7 @@ lazy_names(
         "read_predictions": "readers.prediction_files",
         "Outcomes": "outcomes",
         "read_outcomes": "readers.outcome_files",
+        "compare_outcomes": "analysis.outcome_changes",
         "class_impact": "audits.classes.classes",
         "exemplars": "audits.exemplars.exemplars",
         "chance": "audits.chance.chance",

@@ -17,11 +17,13 @@ from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
     ClassNames,
     Group,
+    OutcomeOptions,
     Permutations,
     PredictionOptions,
     ScoresAre,
     StudyAlpha,
     StudyOut,
+    changed,
     option,
     refuse,
 )
@@ -92,6 +94,7 @@ def audit(
         ),
     ] = None,
     files: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
+    outcomes: Annotated[OutcomeOptions, Group.of_fields(OutcomeOptions)],
     baseline: Annotated[
         list[str] | None,
         option(
@@ -109,7 +112,15 @@ def audit(
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None,
-        option("Table with the groups of every example, such as its writer; needs --out."),
+        option(
+            "Table with the groups of every example, such as its writer; for predictions it needs --out."
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        option(
+            "Column of groups of --outcome, or A*B for two together; repeatable, by default all."
+        ),
     ] = None,
     alpha: StudyAlpha = None,
     permutations: Permutations = 1000,
@@ -124,6 +135,8 @@ def audit(
         refuse(
             "with a study's directory",
             **dataclasses.asdict(files),
+            **changed(outcomes),
+            group=group,
             baseline=baseline,
             compressed=compressed,
             classes=classes,
@@ -138,9 +151,29 @@ def audit(
     require_level("alpha", alpha)
     require_least(0, permutations=permutations)
     labels = files.labels
-    if labels is None or not baseline or not compressed:
-        expected = "a study's directory, or --labels, --baseline and --compressed"
-        raise InputError("source", "none", expected)
+    if (labels is None) == (outcomes.outcome is None) or not baseline or not compressed:
+        expected = "a study's directory, or --labels or --outcome, with --baseline and --compressed"
+        raise InputError("source", "both" if labels and outcomes.outcome else "none", expected)
+    if labels is None:
+        from tfaudit.cli.gate_sources import GroupTable
+        from tfaudit.cli.outcomes import audit_outcomes
+
+        taken = dict.fromkeys(("id", "cluster", "paired"))
+        refuse("with --outcome", **{**changed(files), **taken}, classes=classes, name=name)
+        audit_outcomes(
+            outcomes.source(files.id, files.cluster),
+            baseline,
+            compressed,
+            outcomes,
+            groups=GroupTable(groups, group or (), files.id),
+            limits=limits,
+            paired=files.paired,
+            alpha=alpha,
+            permutations=permutations,
+            directory=directory,
+        )
+        return
+    refuse("without --outcome", **changed(outcomes), group=group)
     _refuse_unstored(groups, directory)
     from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import read_groups

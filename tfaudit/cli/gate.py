@@ -73,7 +73,7 @@ def gate(
     ] = None,
     images: Annotated[ImageOptions, Group.of_fields(ImageOptions, "split")],
     predictions: Annotated[PredictionOptions, Group.of_fields(PredictionOptions)],
-    outcomes: Annotated[OutcomeOptions, Group.of_fields(OutcomeOptions)],
+    outcomes: Annotated[OutcomeOptions, Group.of_fields(OutcomeOptions, "margin", "text")],
     config: Annotated[
         Path | None,
         option(
@@ -195,7 +195,7 @@ def gate(
                 steps=steps,
             )
         elif outcome is not None:
-            _check_outcomes(limits)
+            limits.require_only(OF_OUTCOMES, "outcomes")
             read = outcomes.source(predictions.id, predictions.cluster)
             candidates = from_outcomes(
                 read,
@@ -272,14 +272,6 @@ def _refuse_unused(
         of_files = predictions.labels is not None
         taken = dict.fromkeys(("classes", "scores_are") if of_files else ())
         refuse("without --data", **{**changed(images), **taken})
-
-
-def _check_outcomes(limits: Limits) -> None:
-    """Raise an `InputError` for a limit that outcomes do not have."""
-    for name, limit in limits.as_dict().items():
-        if name not in OF_OUTCOMES:
-            expected = f"a limit on outcomes, {' or '.join(map(flag_of, OF_OUTCOMES))}"
-            raise InputError(flag_of(name), f"{limit:g}", expected)
 
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:

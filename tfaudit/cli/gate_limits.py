@@ -54,6 +54,7 @@ LimitFlags = Annotated[
                             f"{QUANTITIES[name].description} In TOML: {name}.", panel=_PANEL
                         )
                         for name, flag in FLAGS.items()
+                        if name != "group_drop_pp"
                     },
                     "min_baseline_accuracy": option(
                         "Minimum accuracy of the baseline, in [0, 1]; below it nothing is judged.",
@@ -65,9 +66,13 @@ LimitFlags = Annotated[
             *Group.of_names(
                 str,
                 {
+                    FLAGS["group_drop_pp"]: option(
+                        f"{QUANTITIES['group_drop_pp'].description} In TOML: group_drop_pp.",
+                        panel=_PANEL,
+                    ),
                     "positive": option(
                         "Positive class of two, for limits that need one.", panel=_PANEL
-                    )
+                    ),
                 },
             ).parameters,
         ),
@@ -83,6 +88,8 @@ def read_limits(config: Path | None, flags: Mapping[str, Any] = MappingProxyType
     settings = {} if config is None else _gate_table(config)
     names = {flag: name for name, flag in FLAGS.items()}
     given = {names.get(flag, flag): value for flag, value in flags.items() if value is not None}
+    if "group_drop_pp" in given:
+        given["group_drop_pp"] = _of_groups(given["group_drop_pp"])
     chosen = {**settings, **given}
     if config is not None and not QUANTITIES.keys() & chosen.keys():
         raise InputError(
@@ -94,6 +101,23 @@ def read_limits(config: Path | None, flags: Mapping[str, Any] = MappingProxyType
         if problem.argument not in given:
             raise
         raise InputError(flag_of(problem.argument), problem.got, problem.expected) from None
+
+
+def _of_groups(text: str) -> float | dict[str, float]:
+    """Return the limit on groups of `--max-group-drop`: a number, or COLUMN=NUMBER,...
+
+    Example:
+        >>> _of_groups("3"), _of_groups("sex=2,skin=3")
+        (3.0, {'sex': 2.0, 'skin': 3.0})
+    """
+    try:
+        if "=" not in text:
+            return float(text)
+        parts = [part.rpartition("=") for part in text.split(",")]
+        return {name.strip(): float(limit) for name, _, limit in parts}
+    except ValueError:
+        expected = "percentage points, or COLUMN=POINTS,..."
+        raise InputError(flag_of("group_drop_pp"), text, expected) from None
 
 
 def _gate_table(config: Path) -> dict[str, Any]:

@@ -192,6 +192,22 @@ class OutcomeOptions:
     common: Annotated[
         bool, _of_outcomes("Judge only the examples that all files hold.", "--common")
     ] = False
+    tolerance: Annotated[
+        float | None,
+        _of_outcomes("The column holds errors; they are right up to this size, wrong beyond it."),
+    ] = None
+    margin: Annotated[
+        float | None,
+        _of_outcomes(
+            "Change beyond which an example is listed, in [0, 1); by default 0, .5 for several models."
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        _of_outcomes(
+            "Column of texts to show, such as a prompt; repeatable. Those of lm_eval are known."
+        ),
+    ] = None
 
     def source(self, id_name: str | None, cluster: str | None) -> OutcomeFiles:
         """Return how the files are read."""
@@ -203,6 +219,8 @@ class OutcomeOptions:
             cluster=cluster,
             filter=self.filter,
             common=self.common,
+            tolerance=self.tolerance,
+            texts=tuple(self.text or ()),
         )
 
 

@@ -45,8 +45,9 @@ def run_until_decided(
 
     drop = limits.slice_drop_pp
     require(drop is None, "slice_drop_pp", drop, "None: a run stores no features")
-    drop = limits.group_drop_pp
-    require(drop is None, "group_drop_pp", drop, "None: a run is judged without groups")
+    ungrouped = limits.group_drop_pp is None
+    expected = "None: a run is judged without groups"
+    require(ungrouped, "group_drop_pp", limits.group_drop_pp, expected)
     keys = [study.key_of(name) for name in variants or study.keys[1:]]
     outcomes = dict.fromkeys(keys, CANNOT_JUDGE)
     looks = sizes_of_looks(study.population)

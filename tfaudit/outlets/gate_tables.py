@@ -31,11 +31,11 @@ VARIANT = 24  # letters in a line of its name, at most
 
 
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
-    """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes.
+    """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes and groups.
 
     If there are doubts, return these alone.
 
-    In the table of classes, `at least` is the lower end of the interval that holds for all classes at once.
+    In the tables, `at least` is the lower end of the interval that holds for all of them at once.
 
     Args:
         name: name of the variant.
@@ -50,8 +50,11 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
     if failing:
         parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in failing)]
-    if any(row["check"] == "worst_class_drop_pp" for row in failing):
-        parts += [Text(), _classes(verdict)]
+    undecided = {row["check"] for row in failing}
+    if "worst_class_drop_pp" in undecided:
+        parts += [Text(), _worst(verdict.classes, "class", "recall")]
+    if "group_drop_pp" in undecided:
+        parts += [Text(), _worst(verdict.groups, "group", verdict.score)]
     return Group(*parts)
 
 
@@ -105,18 +108,21 @@ def variants_table(frame: pd.DataFrame, marked: pd.Series, columns: Mapping[str,
     return table
 
 
-def _classes(verdict: Verdict) -> Table:
-    rows = verdict.classes[verdict.classes["outcome"] != PASS]
+def _worst(frame: pd.DataFrame, noun: str, score: str) -> Table:
+    """Return the classes or groups that do not pass, the gravest first; classes have a precision, too."""
+    rows = frame[frame["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
     order = np.lexsort([-rows["drop_pp"], gravity])
     shown = []
     for row in rows.iloc[order[:SHOWN]].to_dict("records"):
         known = not math.isnan(row["drop_pp"])
         loss = [_with_interval(row, ""), f"{row['sure_low_pp']:.1f}" if known else ""]
-        loss.append(_with_interval(row, "precision_"))
+        if noun == "class":
+            loss.append(_with_interval(row, "precision_"))
         mark = MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?")
-        shown.append([mark, row["class"], f"{row['examples']:,}", *loss])
-    headings = ("", "class", "examples", "recall lost, pp", "at least", "precision lost, pp")
+        shown.append([mark, row[noun], f"{row['examples']:,}", *loss])
+    precision = ["precision lost, pp"] * (noun == "class")
+    headings = ("", noun, "examples", f"{score} lost, pp", "at least", *precision)
     table = Grid.of_rows(headings, shown, words=2).in_terminal(most=VARIANT, gap=2)
     if len(rows) > SHOWN:
         table.caption = f"and {len(rows) - SHOWN} more"

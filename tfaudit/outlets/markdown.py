@@ -6,6 +6,8 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import pandas as pd
+
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import OUTCOMES, PASS
@@ -22,7 +24,7 @@ SHOWN = 5  # classes of a variant that are listed
 
 
 def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
-    """Return the checks of every variant, the gravest first, and the classes that lost most.
+    """Return the checks of every variant, the gravest first, and the classes and groups that lost most.
 
     Args:
         verdicts: verdicts by variant.
@@ -46,7 +48,8 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
         ]
         if verdict.outcome != PASS:
             parts.append("")
-        parts += _worst_classes(verdict)
+        parts += _worst(verdict.classes, "class", verdict.examples_are, ("recall", "precision"))
+        parts += _worst(verdict.groups, "group", verdict.examples_are, (verdict.score,))
     notes = joined_notes(verdicts)
     return "\n".join([*parts, *(f"> {markdown_text(note)}" for note in notes)]).rstrip("\n") + "\n"
 
@@ -123,16 +126,18 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
 
 
-def _worst_classes(verdict: Verdict) -> list[str]:
-    if verdict.classes.empty:
+def _worst(frame: pd.DataFrame, noun: str, examples: str, scores: tuple[str, ...]) -> list[str]:
+    """Return the classes or groups that lose most, with the change of one score, or of recall and precision."""
+    if frame.empty:
         return []
-    worst = verdict.classes.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
+    worst = frame.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
     rows = []
     for row in worst.to_dict("records"):
-        changes = (_change(row, prefix) for prefix in ("", "precision_"))
-        rows.append((row["class"], f"{row['examples']:,}", *changes))
-    title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
-    headings = ("class", verdict.examples_are, "recall, points", "precision, points")
+        changes = (_change(row, prefix) for prefix in ("", "precision_")[: len(scores)])
+        rows.append((row[noun], f"{row['examples']:,}", *changes))
+    several = {"class": "classes", "group": "groups"}[noun]
+    title = f"<details><summary>The {len(rows)} {several} that lose most</summary>"
+    headings = (noun, examples, *(f"{score}, points" for score in scores))
     return [title, "", *Grid.of_rows(headings, rows).markdown(), "", "</details>", ""]
 
 

@@ -47,7 +47,9 @@ def write_studies(result: AcrossStudies, out: Path) -> Path:
     sources = cited(f"{section.question} {section.source}" for section in sections)
     page = PAGES.get_template("studies.html.j2").render(
         style=style_sheet("report.css"),
-        names=names,
+        title=f"{len(names)} studies: what compression forgets",
+        heading=f"What compression forgets in {len(names)} studies",
+        lead=", ".join(names),
         sections=sections,
         drawings=drawings(sections),
         sources=sources,

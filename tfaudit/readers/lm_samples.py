@@ -19,6 +19,9 @@ import pandas as pd
 from tfaudit.errors import InputError, listed
 from tfaudit.readers.json_lines import read_json_lines
 
+TEXTS = ("prompt", "expected", "answer")
+"""Columns of the texts of a document: the prompt, the right answer, and that of the model; empty where unknown."""
+
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.jsonl")
 _RESULTS = re.compile(r"results_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.json")
 
@@ -39,7 +42,7 @@ def read_lm_samples(path: Path, metric: str, filter: str | None = None) -> pd.Da
         filter: filter of the answers, if a task has several.
 
     Returns:
-        A frame with the columns `id`, the metric, `task`, `prompt_hash` and `target_hash`.
+        A frame with the columns `id`, the metric, `task`, `prompt_hash` and `target_hash`, and the texts of `TEXTS`.
 
     Raises:
         InputError: several runs, filters or metrics of which none is chosen; a metric that is no outcome; files that
@@ -159,7 +162,27 @@ def _frame(file: Path, task: str, lines: list[dict[str, Any]], metric: str) -> p
             "prompt_hash": [line["prompt_hash"] for line in lines],
             "target_hash": [line["target_hash"] for line in lines],
         }
+        | dict(zip(TEXTS, zip(*map(_texts, lines), strict=True), strict=True))
     )
+
+
+def _texts(line: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the prompt, the right answer and the model's: the likeliest of several choices, or what it wrote."""
+    requests = line.get("arguments") or []
+    requests = [*requests.values()] if isinstance(requests, dict) else requests
+    parts = [[*one.values()] if isinstance(one, dict) else [*one] for one in requests]
+    answers = line.get("filtered_resps") or [""]
+    prompt = str(parts[0][0]) if parts and parts[0] else ""
+    target = str(line.get("target", ""))
+    if not all(isinstance(one, list | tuple) for one in answers):
+        return prompt, target, str(answers[0])
+    choices = [str(part[1]).strip() if len(part) > 1 else "" for part in parts]
+    scores = [float(one[0]) for one in answers]
+    if len(choices) < len(scores):
+        return prompt, target, ""
+    if target.isdecimal() and int(target) < len(choices):
+        target = choices[int(target)]
+    return prompt, target, choices[scores.index(max(scores))]
 
 
 def _check_results(

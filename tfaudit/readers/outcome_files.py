@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
-from tfaudit.errors import InputError, listed, path_of, plural
+from tfaudit.errors import InputError, listed, path_of, plural, require_least
 from tfaudit.outcomes import Outcomes
 from tfaudit.readers.json_lines import read_json_lines
-from tfaudit.readers.lm_samples import is_lm_run, read_lm_samples
+from tfaudit.readers.lm_samples import TEXTS, is_lm_run, read_lm_samples
 from tfaudit.readers.tables import TableFile
 from tfaudit.stats.group_codes import CLUSTER
 
@@ -36,6 +36,8 @@ class OutcomeFiles:
         cluster: column of clusters of examples in the baseline's files; `cluster` by default, if there is one.
         filter: filter of the harness, such as `strict-match`, if its samples have several.
         common: whether to judge only the examples that all files hold.
+        texts: columns of texts to show beside the outcomes, such as prompts and answers; the harness's are known.
+        tolerance: largest error that is right, if the column holds errors; their sign does not matter.
     """
 
     outcome: str
@@ -43,19 +45,26 @@ class OutcomeFiles:
     cluster: str | None = None
     filter: str | None = None
     common: bool = False
+    texts: Sequence[str] = ()
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        require_least(0, tolerance=self.tolerance)
 
 
 @dataclasses.dataclass(frozen=True)
 class OutcomeSides:
     """Outcomes of a baseline and of compressed populations on the same examples, with the groups of the examples.
 
-    `notes` are facts that a reader needs to know, one sentence each.
+    `notes` are facts that a reader needs to know, one sentence each; `texts` hold those of the first member of each
+    compressed population by name, of the baseline under "", a row per example.
     """
 
     baseline: Outcomes
     compressed: dict[str, Outcomes]
     groups: pd.DataFrame
     notes: tuple[str, ...] = ()
+    texts: Mapping[str, pd.DataFrame] = dataclasses.field(default_factory=dict)
 
 
 def read_outcomes(
@@ -65,6 +74,7 @@ def read_outcomes(
     id_name: str | None = None,
     cluster: str | None = None,
     filter: str | None = None,
+    tolerance: float | None = None,
 ) -> Outcomes:
     r"""Read the outcomes of one population, a file per member or several members in one.
 
@@ -74,6 +84,7 @@ def read_outcomes(
         id_name: column of example ids; `example`, `example_id` or `id` by default.
         cluster: column of clusters of examples; `cluster` by default, if there is one.
         filter: filter of the harness, if its samples have several.
+        tolerance: largest error that is right, if the column holds errors, such as prediction minus truth.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -88,7 +99,9 @@ def read_outcomes(
     """
     several = [files] if isinstance(files, str | Path) else files
     paths = [path_of("files", file) for file in several]
-    source = OutcomeFiles(outcome=outcome, id_name=id_name, cluster=cluster, filter=filter)
+    source = OutcomeFiles(
+        outcome=outcome, id_name=id_name, cluster=cluster, filter=filter, tolerance=tolerance
+    )
     return read_sides(source, paths, {}).baseline
 
 
@@ -122,7 +135,11 @@ def read_sides(
     }
     groups = frame if clusters is None else frame.drop(columns=str(clusters.name))
     notes = dict.fromkeys(table.note for table in tables if table.note)
-    return OutcomeSides(outcomes.pop(""), outcomes, groups, tuple(notes))
+    texts = {
+        name: side[0].texts.iloc[rows[id(side[0])]].reset_index(drop=True)
+        for name, side in populations.items()
+    }
+    return OutcomeSides(outcomes.pop(""), outcomes, groups, tuple(notes), texts)
 
 
 def _common_ids(tables: Sequence[_Table]) -> np.ndarray | None:
@@ -153,6 +170,7 @@ class _Table:
     ids: np.ndarray | None
     frame: pd.DataFrame
     seals: pd.DataFrame  # columns that tell whether two files hold the same examples
+    texts: pd.DataFrame
     note: str = ""
 
 
@@ -160,11 +178,12 @@ def _tables(path: Path, source: OutcomeFiles) -> list[_Table]:
     """Return the members in a file."""
     if is_lm_run(path):
         frame = read_lm_samples(path, source.outcome, source.filter)
-        return [_table(str(path), frame, source, frame[["prompt_hash", "target_hash"]])]
+        source = dataclasses.replace(source, texts=TEXTS)
+        return [_table(str(path), frame, source, ("prompt_hash", "target_hash"))]
     if source.filter is not None:
         raise InputError("filter", source.filter, "no filter for files other than the harness'")
     if path.suffix.lower() in (".npy", ".npz"):
-        return _of_arrays(path, source.outcome)
+        return _of_arrays(path, source)
     if path.suffix.lower() == ".jsonl":
         frame = pd.DataFrame(read_json_lines(path))
     elif path.suffix.lower() in (".csv", ".parquet"):
@@ -184,59 +203,57 @@ def _tables(path: Path, source: OutcomeFiles) -> list[_Table]:
 
 
 def _table(
-    where: str, frame: pd.DataFrame, source: OutcomeFiles, seals: pd.DataFrame | None = None
+    where: str, frame: pd.DataFrame, source: OutcomeFiles, seals: Sequence[str] = ()
 ) -> _Table:
     """Return the member in a frame."""
-    if source.outcome not in frame:
-        got = f"columns {listed([*map(str, frame)])}"
-        raise InputError(where, got, f"a column {source.outcome}, as --outcome says")
+    for name, flag in ((source.outcome, "outcome"), *((text, "text") for text in source.texts)):
+        if name not in frame:
+            got = f"columns {listed([*map(str, frame)])}"
+            raise InputError(where, got, f"a column {name}, as --{flag} says")
     if not len(frame):
         raise InputError(where, "no rows", "one per example")
-    values = _numbers(where, frame[source.outcome])
-    name = source.id_name or next((name for name in IDS if name in frame), None)
-    if name is not None and name not in frame:
-        raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {name}")
-    ids = None if name is None else frame[name].astype(str).to_numpy()
+    values = _numbers(where, frame[source.outcome], source.tolerance)
+    id_name = source.id_name or next((name for name in IDS if name in frame), None)
+    if id_name is not None and id_name not in frame:
+        raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {id_name}")
+    ids = None if id_name is None else frame[id_name].astype(str).to_numpy()
     if ids is not None and len(np.unique(ids)) < len(ids):
         twice = pd.Series(ids)[pd.Series(ids).duplicated()].iloc[0]
         raise InputError(where, f"the id {twice!r} twice", "each example once")
-    others = frame.drop(columns=[source.outcome, *([] if name is None else [name])])
-    hidden = [] if seals is None else [*seals]
-    return _Table(
-        where,
-        values,
-        ids,
-        others.drop(columns=hidden),
-        pd.DataFrame() if seals is None else seals,
-        frame.attrs.get("note", ""),
-    )
+    named = {source.outcome, id_name, *seals, *source.texts}
+    groups = frame.drop(columns=[column for column in frame if column in named])
+    texts = frame[[*source.texts]].fillna("").astype(str)
+    return _Table(where, values, ids, groups, frame[[*seals]], texts, frame.attrs.get("note", ""))
 
 
-def _numbers(where: str, column: pd.Series) -> np.ndarray:
-    """Return outcomes as floats; true and false are 1 and 0."""
+def _numbers(where: str, column: pd.Series, tolerance: float | None) -> np.ndarray:
+    """Return outcomes as floats; true and false are 1 and 0, and so are errors within a tolerance and beyond it."""
     words = column.map({"True": 1, "False": 0, "true": 1, "false": 0})
     numbers = pd.to_numeric(words if words.notna().all() else column, errors="coerce")
     values = np.asarray(numbers, np.float64)
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if tolerance is None:
+        known, expected = (values >= 0) & (values <= 1), "outcomes in [0, 1], of which 1 is best"
+        expected += "; --tolerance is for errors"
+    else:
+        known, expected = np.isfinite(values), "errors, finite numbers"
+    wrong = np.flatnonzero(~known)
     if len(wrong):
         got = f"{column.iloc[wrong[0]]} in column {column.name!r}, row {wrong[0]}"
-        expected = "outcomes in [0, 1], of which 1 is best"
         raise InputError(where, f"{plural(len(wrong), 'value')} such as {got}", expected)
-    return values
+    return values if tolerance is None else (np.abs(values) <= tolerance).astype(float)
 
 
-def _of_arrays(path: Path, outcome: str) -> list[_Table]:
+def _of_arrays(path: Path, source: OutcomeFiles) -> list[_Table]:
     """Return the members in a file of arrays."""
     file = ArrayFile(path)
-    name = "" if file.names == ("",) else outcome
+    name = "" if file.names == ("",) else source.outcome
     if name not in file.names:
-        raise InputError(str(path), f"arrays {listed([*file.names])}", f"an array {outcome}")
+        raise InputError(str(path), f"arrays {listed([*file.names])}", f"an array {source.outcome}")
     values = np.atleast_2d(file.read(name))
     if values.ndim != 2 or values.dtype.kind not in "fiub" or not values.size:
         got = f"{values.dtype} {values.shape}"
         raise InputError(str(path), got, "outcomes (examples,) or (members, examples)")
-    frames = (pd.DataFrame({outcome: row}) for row in values)
-    source = OutcomeFiles(outcome=outcome)
+    frames = (pd.DataFrame({source.outcome: row}) for row in values)
     return [_table(str(path), frame, source) for frame in frames]
 
 

@@ -13,7 +13,6 @@ from tfaudit.audits.gate.limits import CLASS_LIMITS, MORE_THAN_PREDICTIONS, QUAN
 from tfaudit.audits.gate.measurements import LEAST_CLUSTERS, Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed, plural, require_one_of
 from tfaudit.runtime.names import class_in_words
-from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import SampleSize
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
@@ -233,7 +232,13 @@ class Checks:
         if losses is None:
             reason = "Groups are unknown: there is no table of groups."
             return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
-        row, outcome, alike = _gravest(losses, limit, "groups")
+        limits = self.limits.of_groups(losses.names)
+        if np.isinf(limits).all():
+            columns = listed([name for name, _ in self.limits.group_drops or ()])
+            reason = f"Groups are unknown: the table has no column {columns}."
+            return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
+        row, outcome, alike = _gravest(losses, limits, "groups")
+        limit = float(limits[row])
         name = f"{losses.names[row]} ({plural(int(losses.examples[row]), 'image')})"
         check = self._loss(
             "group_drop_pp", f"{self.measurements.score} in {name}", losses, row, limit, outcome
@@ -264,22 +269,30 @@ class Checks:
         limit = self.limits.worst_class_drop_pp
         losses = self.measurements.classes
         precision = self.measurements.precision
-        frame = pd.DataFrame(
-            {
-                "class": losses.names,
-                "examples": losses.examples,
-                "drop_pp": losses.loss,
-                "low_pp": losses.low,
-                "high_pp": losses.high,
-                "sure_low_pp": losses.sure_low,
-                "p_holm": adjust(losses.p, "holm"),
-                "outcome": _outcomes(losses, np.inf if limit is None else limit),
-                "precision_drop_pp": precision.loss,
-                "precision_low_pp": precision.low,
-                "precision_high_pp": precision.high,
-            }
+        frame = losses.frame().assign(
+            outcome=_outcomes(losses, np.inf if limit is None else limit),
+            precision_drop_pp=precision.loss,
+            precision_low_pp=precision.low,
+            precision_high_pp=precision.high,
         )
+        frame.insert(0, "class", losses.names)
         return frame.head(0) if limit is None else frame
+
+    def group_frame(self) -> pd.DataFrame:
+        """Return the check of every named group's loss; no rows if `group_drop_pp` is not limited.
+
+        Columns: `group`, such as "sex: female", those of `Losses.frame`, `limit_pp` (infinite for columns without one)
+        and `outcome`.
+        """
+        limit, losses = self.limits.group_drop_pp, self.measurements.groups
+        if limit is None or losses is None:
+            losses = self.measurements.overall.head(0)
+            limits = np.array([])
+        else:
+            limits = self.limits.of_groups(losses.names)
+        frame = losses.frame().assign(limit_pp=limits, outcome=_outcomes(losses, limits))
+        frame.insert(0, "group", losses.names)
+        return frame
 
     def share_beyond(self, limit: float) -> Check:
         """Check the share of classes that lose more than the limit of the worst class; none may collapse.
@@ -525,7 +538,7 @@ def _moves(loss: float, low: float, high: float) -> str:
     return f"gains {-loss:.1f} points ({bound})"
 
 
-def _outcomes(losses: Losses, limit: float) -> np.ndarray:
+def _outcomes(losses: Losses, limit: float | np.ndarray) -> np.ndarray:
     """Return the `(C,)` outcomes: pass if the interval is below the limit, fail if that for all classes is above."""
     return np.where(
         losses.sure_low > limit,
@@ -534,12 +547,12 @@ def _outcomes(losses: Losses, limit: float) -> np.ndarray:
     )
 
 
-def _gravest(losses: Losses, limit: float, noun: str) -> tuple[int, str, str]:
+def _gravest(losses: Losses, limit: float | np.ndarray, noun: str) -> tuple[int, str, str]:
     """Return the row of the largest loss of the gravest outcome, this outcome, and a sentence on all that share it."""
     outcomes = _outcomes(losses, limit)
     gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
     # NaN, a class without images, sorts last among equals; others sort by name.
-    order = np.lexsort((np.array(losses.names), -losses.loss.round(9), gravity))
+    order = np.lexsort((np.array(losses.names), limit - losses.loss.round(9), gravity))
     outcome = str(outcomes[order[0]])
     alike = [losses.names[i] for i in order if outcomes[i] == outcome]
     verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]

@@ -47,14 +47,16 @@ class Verdict(Result):
     """Verdict of a gate on one compressed model or population.
 
     It holds one check per limit that is set, or one per doubt that forbids a verdict; `classes`, the table of
-    `Checks.class_frame`; `alpha`, the level of the tests; `examples`, the number of test examples; `members`, their
-    numbers in the baseline and in the compressed population; `ties`, the effect of the deployed `argmax` on predictions
-    in which classes tie; `notes` for the reader; `examples_are`, the word for the examples in all texts; `read_as`,
-    what the columns of files were read as; and the `doubts`, which every outlet says first.
+    `Checks.class_frame`; `groups`, that of `Checks.group_frame`; `alpha`, the level of the tests; `examples`, the
+    number of test examples; `members`, their numbers in the baseline and in the compressed population; `ties`, the
+    effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader; `examples_are`, the
+    word for the examples in all texts; `read_as`, what the columns of files were read as; the `doubts`, which every
+    outlet says first; and `score`, what the mean of the examples is called.
     """
 
     checks: tuple[Check, ...]
     classes: pd.DataFrame
+    groups: pd.DataFrame
     alpha: float
     examples: int
     members: tuple[int, int]
@@ -63,6 +65,7 @@ class Verdict(Result):
     examples_are: str = "images"
     read_as: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    score: str = "accuracy"
 
     @property
     def outcome(self) -> str:
@@ -120,7 +123,10 @@ class Verdict(Result):
         if not doubts:
             return self
         checks = tuple(map(doubted, doubts))
-        return dataclasses.replace(self, checks=checks, classes=self.classes.head(0), doubts=doubts)
+        classes, groups = self.classes.head(0), self.groups.head(0)
+        return dataclasses.replace(
+            self, checks=checks, classes=classes, groups=groups, doubts=doubts
+        )
 
     def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
         """Return the verdict for a study that lacks results: if too many are missing, nothing passes.
@@ -193,6 +199,7 @@ class Verdict(Result):
             "ties": _plain(self.ties.summary()),
             "checks": _records(self.frame()),
             "classes": _records(self.classes),
+            "groups": _records(self.groups),
             "notes": list(self.notes),
             "read_as": list(self.read_as),
         }
@@ -353,11 +360,13 @@ def judge(
     return Verdict(
         checks=() if doubts else checks.all(),
         classes=checks.class_frame(),
+        groups=checks.group_frame(),
         alpha=measurements.alpha,
         examples=int(measurements.overall.examples[0]),
         members=measurements.members,
         ties=measurements.ties,
         notes=(*measurements.notes, *_unproven(measurements, limits)),
+        score=measurements.score,
     ).with_doubts(doubts)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from tfaudit.errors import InputError, require
 from tfaudit.extensions import Registry
@@ -90,7 +92,8 @@ class Limits:
     The metadata of each field describes it. For populations, `flips` and `negative_flips` are means over pairs of
     members. `share_beyond` limits how many classes lose more than `worst_class_drop_pp` (5 points if that is not set),
     whichever they are; `corruption_drop_pp` holds for every corruption at every severity; `group_drop_pp` for every
-    group of every column of groups; `slice_drop_pp` for every slice (`slices`). `min_baseline_accuracy`, a share, does
+    group of every column of groups, or as a mapping for those of the columns that it names, which `group_drops` then
+    holds beside the largest of them; `slice_drop_pp` for every slice (`slices`). `min_baseline_accuracy`, a share, does
     not limit the compressed model: nothing is judged if the baseline is less accurate. `positive` names the positive
     class of two, for the limits that need one.
 
@@ -145,8 +148,9 @@ class Limits:
         "drop under corruption",
         _POINTS,
     )
-    group_drop_pp: float | None = _limit(
-        "Drop of accuracy of any named group, such as a writer or a sex, percentage points.",
+    group_drop_pp: float | Mapping[str, float] | None = _limit(
+        "Drop of accuracy of any named group, such as a writer or a sex, percentage points; or of the groups of some "
+        "columns, as sex=2,skin=3.",
         "drop of worst group",
         _POINTS,
     )
@@ -182,6 +186,7 @@ class Limits:
 
     min_baseline_accuracy: float | None = None
     positive: str | None = None
+    group_drops: tuple[tuple[str, float], ...] | None = None
 
     def __post_init__(self) -> None:
         least = self.min_baseline_accuracy
@@ -189,8 +194,40 @@ class Limits:
         require(share, "min_baseline_accuracy", least, "a share in [0, 1]")
         is_name = self.positive is None or isinstance(self.positive, str)
         require(is_name, "positive", self.positive, "the name of a class")
+        self._split_groups()
         for name, value in self.as_dict().items():
             object.__setattr__(self, name, QUANTITIES[name].checked(name, value))
+
+    def _split_groups(self) -> None:
+        """Keep limits of single columns of groups in `group_drops`, and the largest of them in `group_drop_pp`."""
+        given, columns = self.group_drop_pp, self.group_drops
+        if isinstance(given, Mapping):
+            for name, value in given.items():
+                known = _is_number(value, 0, 100)
+                require(known, f"group_drop_pp, {name}", value, _POINTS.allowed)
+            columns = tuple((str(name), float(value)) for name, value in given.items())
+            require(bool(columns), "group_drop_pp", "no columns", "a limit for one or more")
+        most = max(value for _, value in columns) if columns else None
+        if isinstance(given, Mapping) or given is None:
+            given = most
+        object.__setattr__(self, "group_drop_pp", given)
+        object.__setattr__(self, "group_drops", columns if given == most else None)
+
+    def of_groups(self, names: Sequence[str]) -> np.ndarray:
+        """Return the limit of every named group, infinite for those of columns without one.
+
+        Example:
+            >>> Limits(group_drop_pp={"sex": 2}).of_groups(["sex: female", "skin: V"])
+            array([ 2., inf])
+        """
+        if self.group_drops is None:
+            return np.full(len(names), self.group_drop_pp)
+        drops = self.group_drops
+        found = (
+            next((limit for column, limit in drops if name.startswith(f"{column}: ")), np.inf)
+            for name in names
+        )
+        return np.array([*found])
 
     def __repr__(self) -> str:
         """Return what makes these limits: those that are set.
@@ -239,10 +276,28 @@ class Limits:
             'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
         """
         drop = {"share_beyond": f" of {self.bound_pp:g} pp"}
+        values = {
+            name: _short(QUANTITIES[name].text(value)) for name, value in self.as_dict().items()
+        }
+        if self.group_drops:
+            values["group_drop_pp"] = ", ".join(
+                f"{value:g} pp ({name})" for name, value in self.group_drops
+            )
         return ", ".join(
-            f"{QUANTITIES[name].title}{drop.get(name, '')} at most {_short(QUANTITIES[name].text(value))}"
-            for name, value in self.as_dict().items()
+            f"{QUANTITIES[name].title}{drop.get(name, '')} at most {value}"
+            for name, value in values.items()
         )
+
+    def require_only(self, names: Sequence[str], what: str) -> None:
+        """Raise an `InputError`, which names the flag, for a limit that some data do not have.
+
+        Args:
+            names: names of the limits that they have.
+            what: the data, such as "outcomes".
+        """
+        for name, limit in self.as_dict().items():
+            expected = f"a limit on {what}, {' or '.join(map(flag_of, names))}"
+            require(name in names, flag_of(name), f"{limit:g}", expected)
 
     @property
     def judge_classes(self) -> bool:
@@ -269,7 +324,7 @@ class Limits:
             >>> Limits.from_mapping({"flips": 0.02}).flips
             0.02
         """
-        known = [field.name for field in dataclasses.fields(cls)]
+        known = [field.name for field in dataclasses.fields(cls) if field.name != "group_drops"]
         for name, value in settings.items():
             if name in REMOVED:
                 raise InputError(name, repr(value), removed(name, *CLASS_LIMITS))
@@ -282,9 +337,12 @@ class Limits:
         >>> Limits(flips=0.5, positive="yes").settings()
         {'flips': 0.5, 'positive': 'yes'}
         """
-        return {
+        settings = {
             name: value for name, value in dataclasses.asdict(self).items() if value is not None
         }
+        if self.group_drops:
+            settings["group_drop_pp"] = dict(settings.pop("group_drops"))
+        return settings
 
     def as_dict(self) -> dict[str, float]:
         """Return the limits that are set, by name, in the order of the checks."""
@@ -297,10 +355,15 @@ class Limits:
             >>> Limits(worst_class_drop_pp=2, min_baseline_accuracy=0.5).as_flags()
             ['--max-worst-class-drop 2', '--min-baseline-accuracy 0.5']
         """
-        return [
-            f"{flag_of(name)} {shlex.quote(f'{value:.12g}' if name != 'positive' else value)}"
+        texts = {
+            name: ",".join(f"{column}={limit:.12g}" for column, limit in value.items())
+            if isinstance(value, Mapping)
+            else value
+            if name == "positive"
+            else f"{value:.12g}"
             for name, value in self.settings().items()
-        ]
+        }
+        return [f"{flag_of(name)} {shlex.quote(text)}" for name, text in texts.items()]
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(

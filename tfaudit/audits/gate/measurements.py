@@ -38,6 +38,7 @@ from tfaudit.stats.contingency import (
 )
 from tfaudit.stats.group_codes import group_codes
 from tfaudit.stats.mixtures import LossMixture, can_show, strata_of_sizes
+from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
@@ -110,6 +111,23 @@ class Losses:
     def weighted_images(self) -> np.ndarray:
         """`(C,)` numbers of images, as `lost` and `won` are counted."""
         return self.examples / self.per_image
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per entry, without the first column, its name.
+
+        Columns: `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that holds for all
+        entries at once) and `p_holm` (of no change).
+        """
+        return pd.DataFrame(
+            {
+                "examples": self.examples,
+                "drop_pp": self.loss,
+                "low_pp": self.low,
+                "high_pp": self.high,
+                "sure_low_pp": self.sure_low,
+                "p_holm": adjust(self.p, "holm"),
+            }
+        )
 
     def head(self, count: int) -> Losses:
         """Return the first entries alone."""
