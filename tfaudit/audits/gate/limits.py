@@ -296,8 +296,9 @@ class Limits:
             what: the data, such as "outcomes".
         """
         for name, limit in self.as_dict().items():
-            expected = f"a limit on {what}, {' or '.join(map(flag_of, names))}"
-            require(name in names, flag_of(name), f"{limit:g}", expected)
+            if name not in names:
+                expected = f"a limit on {what}, {' or '.join(map(flag_of, names))}"
+                raise InputError(flag_of(name), f"{limit:g}", expected)
 
     @property
     def judge_classes(self) -> bool:
