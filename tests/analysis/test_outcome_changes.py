@@ -58,7 +58,7 @@ def test_errors_within_a_tolerance_are_right(tmp_path):
     (tmp_path / "a.csv").write_text("id,error\na,-0.5\nb,0.51\nc,0\n")
     found = read_outcomes(tmp_path / "a.csv", "error", tolerance=0.5)
     assert found.values.tolist() == [[1, 0, 1]]
-    with pytest.raises(InputError, match="such as -0.5 in column 'error', row 0, .*--tolerance"):
+    with pytest.raises(InputError, match=r"such as -0\.5 in column 'error', row 0, .*--tolerance"):
         read_outcomes(tmp_path / "a.csv", "error")
     with pytest.raises(InputError, match="tolerance: got -1, expected"):
         read_outcomes(tmp_path / "a.csv", "error", tolerance=-1)

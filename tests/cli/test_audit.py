@@ -88,7 +88,7 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path, run, tfaud
             "labels: got y.npy, expected no such option with a study's directory",
         ),
         (["study", "--out", "d", "--paired"], "paired: got True, expected no such option with"),
-        ([], "source: got none, expected a study's directory, or --labels, --baseline"),
+        ([], "source: got none, expected a study's directory, or --labels or --outcome"),
         (["study", "--gate", "no.toml"], "--gate: got no.toml, which cannot be read"),
         # As `gate` calls it too.
         (["study", "--config", "no.toml"], "--gate: got no.toml, which cannot be read"),

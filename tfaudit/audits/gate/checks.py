@@ -232,7 +232,7 @@ class Checks:
         if losses is None:
             reason = "Groups are unknown: there is no table of groups."
             return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
-        limits = self.limits.of_groups(losses.names)
+        limits = np.array(self.limits.of_groups(losses.names))
         if np.isinf(limits).all():
             columns = listed([name for name, _ in self.limits.group_drops or ()])
             reason = f"Groups are unknown: the table has no column {columns}."
@@ -289,7 +289,7 @@ class Checks:
             losses = self.measurements.overall.head(0)
             limits = np.array([])
         else:
-            limits = self.limits.of_groups(losses.names)
+            limits = np.array(self.limits.of_groups(losses.names))
         frame = losses.frame().assign(limit_pp=limits, outcome=_outcomes(losses, limits))
         frame.insert(0, "group", losses.names)
         return frame

@@ -56,7 +56,6 @@ class Verdict(Result):
 
     checks: tuple[Check, ...]
     classes: pd.DataFrame
-    groups: pd.DataFrame
     alpha: float
     examples: int
     members: tuple[int, int]
@@ -66,6 +65,7 @@ class Verdict(Result):
     read_as: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     score: str = "accuracy"
+    groups: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
 
     @property
     def outcome(self) -> str:

@@ -7,9 +7,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from tfaudit.errors import InputError, require
 from tfaudit.extensions import Registry
@@ -213,21 +211,20 @@ class Limits:
         object.__setattr__(self, "group_drop_pp", given)
         object.__setattr__(self, "group_drops", columns if given == most else None)
 
-    def of_groups(self, names: Sequence[str]) -> np.ndarray:
+    def of_groups(self, names: Sequence[str]) -> list[float]:
         """Return the limit of every named group, infinite for those of columns without one.
 
         Example:
             >>> Limits(group_drop_pp={"sex": 2}).of_groups(["sex: female", "skin: V"])
-            array([ 2., inf])
+            [2.0, inf]
         """
         if self.group_drops is None:
-            return np.full(len(names), self.group_drop_pp)
+            return [cast("float", self.group_drop_pp)] * len(names)
         drops = self.group_drops
-        found = (
-            next((limit for column, limit in drops if name.startswith(f"{column}: ")), np.inf)
+        return [
+            next((limit for column, limit in drops if name.startswith(f"{column}: ")), math.inf)
             for name in names
-        )
-        return np.array([*found])
+        ]
 
     def __repr__(self) -> str:
         """Return what makes these limits: those that are set.
