@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfaudit.__main__ import main
-from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import Commands, app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import IMAGES, Group, ImageOptions, PredictionOptions, option
 from tfaudit.cli.outputs import file_to_write, folder_to_write, output_file
+from tfaudit.cli.sides import MultiwordCommand
 from tfaudit.errors import InputError, plural, require_one_of
 
 if TYPE_CHECKING:

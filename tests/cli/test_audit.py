@@ -11,7 +11,7 @@ from tests.builders.refusals import refused_lines
 from tests.builders.studies import make_study
 from tfaudit import open_store
 from tfaudit.audits.summary.summary import summary
-from tfaudit.cli.audit import files_of, repeat_options, variants_of
+from tfaudit.cli.sides import files_of, repeat_options, variants_of
 
 
 @pytest.fixture(autouse=True)

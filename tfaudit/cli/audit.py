@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import glob
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.cli.console import Command, app, err, out
+from tfaudit.cli.console import app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.cli.options import (
@@ -27,15 +25,12 @@ from tfaudit.cli.options import (
     option,
     refuse,
 )
+from tfaudit.cli.sides import MultiwordCommand, lines_read_as, read_files
 from tfaudit.errors import InputError, require_least, require_level
-from tfaudit.runtime.names import clean_names
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
     from tfaudit.predictions import Predictions
-    from tfaudit.readers.prediction_files import PredictionFiles
-
-MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to the next option
 
 HELP = (
     "Audit predictions made with any framework. TensorFlow is not needed.",
@@ -47,41 +42,6 @@ HELP = (
     "Files are joined by example ids (a column `id`, in .npz an array `ids`): all files have them, or none. Members "
     "are numbered in the natural order of their files: 2 before 10. One model against one is compared image by image.",
 )
-
-
-def repeat_options(words: Sequence[str]) -> Iterator[str]:
-    """Repeat an option of `MULTIWORD_OPTIONS` before each of its words: a shell expands `--baseline a*` into several.
-
-    Example:
-        >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
-        ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
-    """
-    option = ""  # the current one
-    name = ""  # NAME= of its last word
-    is_followed = False  # whether it has at least one word
-    for word in words:
-        if word.startswith("-"):
-            head, _, value = word.partition("=")
-            option = head if head in MULTIWORD_OPTIONS else ""
-            is_followed = bool(value)
-            name = _name(value)
-        elif option:
-            if is_followed:
-                yield option
-            is_followed = True
-            own = _name(word)
-            if name and not own:
-                word = f"{name}={word}"
-            name = own or name
-        yield word
-
-
-class MultiwordCommand(Command):
-    """A command whose `MULTIWORD_OPTIONS` take several words."""
-
-    def parse_args(self, context: Any, words: list[str]) -> list[str]:
-        """Parse the words after repeating the options."""
-        return super().parse_args(context, list(repeat_options(words)))
 
 
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
@@ -297,78 +257,6 @@ def _show_summary(
     out.print(terminal_table(result))
 
 
-def read_files(
-    source: PredictionFiles,
-    baseline: Sequence[str],
-    compressed: Sequence[str],
-    *,
-    verbose: bool = False,
-) -> tuple[Predictions, dict[str, Predictions]]:
-    """Return the populations of files of predictions: the baseline, and the compressed ones by name.
-
-    `verbose` prints what their columns are read as.
-    """
-    from tfaudit.readers.prediction_files import read_populations
-
-    files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
-    populations = read_populations(source, files)
-    if verbose:
-        for line in lines_read_as(populations.values()):
-            err.tell(line)
-    return populations.pop(""), populations
-
-
 def _remarks(populations: Iterable[Predictions]) -> list[str]:
     """Return what the columns of all files are read as, as remarks of a study."""
     return [f"Columns of {line}." for line in lines_read_as(populations)]
-
-
-def lines_read_as(populations: Iterable[Predictions]) -> list[str]:
-    """Return what the columns of all files are read as, one line per plan."""
-    return [*dict.fromkeys(line for population in populations for line in population.read_as)]
-
-
-def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
-    """Return files by variant, "compressed" for files without a name; a word without a match raises `InputError`."""
-    variants: dict[str, list[str]] = {}
-    for word in words:
-        name = _name(word)
-        files = word.removeprefix(f"{name}=") if name else word
-        variants.setdefault(name or "compressed", []).append(files)
-    names = clean_names(variants, "compressed")
-    return {
-        name: files_of(patterns, "compressed")
-        for name, patterns in zip(names, variants.values(), strict=True)
-    }
-
-
-def files_of(patterns: Sequence[str], option: str) -> list[Path]:
-    """Return the files that match globs, in natural order (2 before 10) within a glob.
-
-    Raises:
-        InputError: a glob without a match, or a file that matches twice.
-    """
-    files: list[Path] = []
-    for pattern in patterns:
-        matches = [pattern]
-        if not Path(pattern).is_file():
-            matches = sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207
-        if not matches:
-            raise InputError(option, f"{pattern}, which matches no file", "files that exist")
-        files += map(Path, matches)
-    twice = [file for file in files if files.count(file) > 1]
-    if twice:
-        raise InputError(option, f"{twice[0]} twice", "each file once")
-    return files
-
-
-def _natural(path: str) -> list[tuple[int, str]]:
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path)
-    ]
-
-
-def _name(word: str) -> str:
-    """Return the name before `=`; empty if the word itself is a file or a glob."""
-    name, equals, _ = word.partition("=")
-    return name if equals and "/" not in name and not glob.glob(word, recursive=True) else ""  # noqa: PTH207

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfaudit.audits.gate.limits import OF_FILE, OF_OUTCOMES, flag_of
-from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.completion import variants
 from tfaudit.cli.console import add_to_step_summary, app, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
@@ -25,6 +24,7 @@ from tfaudit.cli.options import (
     refuse,
 )
 from tfaudit.cli.outputs import output_file
+from tfaudit.cli.sides import MultiwordCommand
 from tfaudit.errors import InputError, require_least
 from tfaudit.outlets.registry import GATE_FILES
 

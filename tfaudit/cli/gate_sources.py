@@ -283,7 +283,7 @@ def from_files(
     steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
     """Return populations from files, paired in their order; reads them and raises errors as `tfaudit audit` does."""
-    from tfaudit.cli.audit import read_files
+    from tfaudit.cli.sides import read_files
 
     steps = steps or Steps()
     steps.plan(1)
@@ -313,7 +313,7 @@ def from_outcomes(
 
     Groups are columns of the baseline's files unless they are in a table.
     """
-    from tfaudit.cli.audit import files_of, variants_of
+    from tfaudit.cli.sides import files_of, variants_of
     from tfaudit.readers.outcome_files import read_sides
 
     steps = steps or Steps()

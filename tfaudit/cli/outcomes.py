@@ -50,7 +50,7 @@ def audit_outcomes(
     from tfaudit.analysis.outcome_changes import compare_outcomes
     from tfaudit.audits.gate.gate import gate
     from tfaudit.audits.gate.limits import OF_OUTCOMES
-    from tfaudit.cli.audit import files_of, variants_of
+    from tfaudit.cli.sides import files_of, variants_of
     from tfaudit.outlets.csv_files import csv_bytes
     from tfaudit.outlets.gate_tables import verdict_table
     from tfaudit.outlets.outcome_pages import outcome_tables, write_outcomes
