@@ -92,3 +92,10 @@ def test_columns_of_any_kind(column, values):
 def test_bad_input(table, options, message):
     with pytest.raises(InputError, match=message):
         attributes(BEFORE, AFTER, table, **options)
+
+
+def test_without_exemplars():
+    found = attributes(BEFORE, BEFORE, TABLE)
+    assert found.frame()[["share_pie", "ratio", "low_pp", "p", "p_holm"]].isna().all(axis=None)
+    assert found.notes == ("There are no PIEs: their shares are undefined, and nothing is tested.",)
+    assert found.summary()["most_over"] is None

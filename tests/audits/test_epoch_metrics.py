@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import recall_score
 
-from tfaudit.audits.classes.epoch_metrics import class_recall, epoch_metrics
+from tfaudit.audits.classes.epoch_metrics import class_recall, epoch_metrics, intensification
 
 
 @pytest.fixture
@@ -37,3 +37,11 @@ def test_flips_and_slope_by_definition(answers):
         balances.append((recall_score(labels, predicted, average=None) - accuracy) / accuracy)
     (slope,), *_ = np.linalg.lstsq(balances[0][:, None], balances[1], rcond=None)
     assert metrics["intensification"] == pytest.approx(slope)
+
+
+@pytest.mark.parametrize(
+    "baseline", [[0, 0, 1, 1], [1, 1, 0, 0]], ids=["no spread", "nothing right"]
+)
+def test_undefined_slopes_are_nan(baseline):
+    labels = np.array([0, 0, 1, 1])
+    assert np.isnan(intensification(labels, np.array([0, 1, 1, 1]), np.array(baseline)))

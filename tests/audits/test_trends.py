@@ -77,3 +77,9 @@ def test_what_is_unknown_is_left_out():
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         trends(BEFORE, AFTER, **arguments)
+
+
+def test_a_constant_property_has_no_line():
+    found = trends(BEFORE, AFTER, np.full(200, 0.3))
+    assert found.frame()[["slope", "p", "r"]].isna().all(axis=None)
+    assert found.binned["units"].tolist() == [200, 200]

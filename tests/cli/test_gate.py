@@ -14,11 +14,9 @@ from PIL import Image
 from tests.builders.corrupted_studies import corrupted_study, evaluate
 from tests.builders.refusals import refused_lines
 from tests.builders.studies import make_study
-from tfaudit import quantize
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
 
 PREDICTIONS = ("--labels", "labels.npy", "--baseline", "dense.npy", "--compressed")
@@ -112,7 +110,11 @@ def test_exit_codes(run, place, compressed, limits, code, words):
             "mean outcome in half*odd: low, 0",
         ),
         (("--max-group-drop", 5, "--group", "topic"), 1, "mean outcome in topic: x (200 examples)"),
-        (("--max-group-drop", 5, "--min-group", 500), 2, "topic: 3 groups below 500 (x, y, z)"),
+        (
+            ("--max-group-drop", 5, "--min-group", 500, "--group", "topic"),
+            2,
+            "topic: 3 groups below 500 (x, y, z)",
+        ),
         (("--max-flips", 0.1), 4, "--max-flips: got 0.1, expected a limit on outcomes"),
         (("--filter", "none"), 4, "--filter: got none, expected no filter for files other than"),
         (("--scores-are", "logits"), 4, "--scores-are: got logits, expected no such option"),
@@ -121,6 +123,7 @@ def test_exit_codes(run, place, compressed, limits, code, words):
 def test_outcomes_are_judged_without_classes(run, place, options, code, words):
     topics = np.repeat(["x", "y", "z"], 200)
     table = pd.DataFrame({"id": np.arange(600), "right": 1.0, "topic": topics})
+    table["prompt"] = [f"question {i}" for i in range(600)]  # no groups, and no limit on them
     halves = np.where(np.arange(600) < 60, "low", "high")
     crossed = pd.DataFrame({"id": np.arange(600), "half": halves, "odd": np.arange(600) % 2})
     crossed.to_csv(place / "crossed.csv", index=False)
@@ -131,26 +134,6 @@ def test_outcomes_are_judged_without_classes(run, place, options, code, words):
     found, text, errors = run(*files, "--outcome", "right", *options, "--json", "outcomes.json")
     assert found == code, text + errors
     assert words in text + errors
-
-
-def test_columns_that_are_no_groups_are_left_alone_without_a_limit_on_groups(run, place):
-    prompts = [f"question {i}" for i in range(600)]
-    pd.DataFrame({"right": 1.0, "prompt": prompts}).to_csv(place / "prompts.csv", index=False)
-    files = ("--baseline", "prompts.csv", "--compressed", "prompts.csv", "--outcome", "right")
-    assert run(*files, "--max-overall-drop", 2)[0] == 0
-    code, _, errors = run(*files, "--max-group-drop", 2)
-    assert (code, "column 'prompt' of 600 groups, expected --group NAME" in errors) == (4, True)
-
-
-def test_the_gravest_comes_first_and_decides(run):
-    limits = ("--max-worst-class-drop", 10, "--max-flips", 0.2)
-    code, text, _ = run(*PREDICTIONS, "a=same.npy", "b=hurt.npy", *limits)
-    assert code == 1
-    assert text.index("b: FAIL") < text.index("a: ")
-    lines = [
-        line for line in text.split("b: FAIL")[1].splitlines() if line.startswith(("FAIL", "pass"))
-    ]
-    assert [line.split()[0] for line in lines[:2]] == ["FAIL", "pass"]
 
 
 @pytest.mark.filterwarnings("default::tfaudit.errors.Notice")
@@ -200,77 +183,44 @@ def test_a_study_by_variant_equals_the_library(run, place):
 
 def test_the_worst_corruption_of_a_study(run, place):
     store = corrupted_study(place / "corrupted", without={("int8", "fog 1")})
-    limits = ("--max-corruption-drop", 50, "--json", "corrupted.json")
-    code, text, _ = run("corrupted", *limits)
+    limits = ("corrupted", "--max-corruption-drop", 50)
+    code, text, _ = run(*limits, "--json", "corrupted.json")
     assert code == 2
     missing = [f"fixed-point int8, member {member} in fog 1 (missing)" for member in range(4)]
     assert f"4 results of the study are missing: {'; '.join(missing)}." in " ".join(text.split())
-    checks = {
-        key: {check["check"]: check for check in verdict["checks"]}
-        for key, verdict in json.loads((place / "corrupted.json").read_text())["verdicts"].items()
-    }
-    losses = {
-        condition.title: 100
-        * (
-            store.predictions("dense", condition.split).accuracy().mean()
-            - store.predictions("magnitude-0.9", condition.split).accuracy().mean()
-        )
-        for condition in store.study.conditions
-    }
-    worst = max(losses, key=losses.get)
-    check = checks["magnitude 90 %"]["corruption_drop_pp"]
-    assert (check["outcome"], check["value"]) == ("pass", pytest.approx(losses[worst]))
-    assert f"In {worst.replace('_', ' ')} accuracy is " in check["sentence"]
-    audited = StudyAudit.read(store).verdict(Limits(corruption_drop_pp=50)).verdicts["int8"]
-    assert [*audited.frame()["sentence"]] == [
-        check["sentence"] for check in checks["fixed-point int8"].values()
-    ]
+    verdicts = json.loads((place / "corrupted.json").read_text())["verdicts"]
+    audited = StudyAudit.read(store).verdict(Limits(corruption_drop_pp=50))
+    for key, title in (("magnitude-0.9", "magnitude 90 %"), ("int8", "fixed-point int8")):
+        sentences = [check["sentence"] for check in verdicts[title]["checks"]]
+        assert [*audited.verdicts[key].frame()["sentence"]] == sentences
     evaluate(store, store.study.conditions[0], "int8", range(4))
-    code, text, _ = run("corrupted", *limits[:2])
-    assert code == 0
+    assert run(*limits)[0] == 0
     for condition in store.study.conditions:
         shutil.rmtree(store.directory / f"predictions/split={condition.split}")
-    code, text, _ = run("corrupted", *limits[:2], "--variant", "int8")
+    code, text, _ = run(*limits, "--variant", "int8")
     assert code == 2
     assert "4 results of the study are missing: all members in fog 1, all" in " ".join(text.split())
 
 
-@pytest.fixture
-def models(place):
-    """Arguments that judge two files of one model, which saved after training holds two numbers of Adam per weight."""
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8)
+@pytest.mark.slow
+def test_the_state_of_the_optimizer_is_no_size(run, place):
+    """With it, twice as much as the weights, the ratio would be a third."""
+    images = np.random.default_rng(0).integers(0, 256, (60, 4, 4, 1)).astype(np.uint8)
     layers = [keras.layers.Flatten(), keras.layers.Dense(300, "relu"), keras.layers.Dense(3)]
     model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
     model.save(place / "plain.keras")
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.fit(images.astype("float32") / 255, np.arange(200) % 3, epochs=1, verbose=0)
+    model.fit(images, np.arange(60) % 3, epochs=1, verbose=0)
     model.save(place / "trained.keras")
-    (place / "int8.tflite").write_bytes(quantize(model, "float16"))
     labels = model(images.astype("float32")).numpy().argmax(1)
     np.savez(place / "data.npz", images=images, labels=labels)
-    return ("--baseline", "trained.keras", "--data", "data.npz", "--compressed")
-
-
-@pytest.mark.slow
-def test_models_and_their_sizes(run, place, models):
-    """The optimizer's state does not count as size; with it, the ratio would be a third."""
-    limits = ("--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150)
-    code, text, errors = run(*models, "int8.tflite", *limits)
-    assert (code, errors) == (0, "")
-    assert "int8: pass" in text
-    code, text, _ = run(*models, "int8.tflite", "--max-size-bytes", 10)
-    size = (place / "int8.tflite").stat().st_size
-    assert code == 1
-    assert f"The model takes {size:,} bytes, limit 10." in text
-    code, text, errors = run(*models, "trained.keras", "--max-size-ratio", 0.9)
+    models = ("--baseline", "trained.keras", "--compressed", "trained.keras", "--data", "data.npz")
+    code, text, errors = run(*models, "--max-size-bytes", 1, "--json", "sizes.json")
     assert (code, errors) == (1, "")
     assert "bytes of the optimizer's state do not count" in " ".join(text.split())
-    run(*models, "trained.keras", "--max-size-bytes", 1, "--json", "sizes.json")
     (verdict,) = json.loads((place / "sizes.json").read_text())["verdicts"].values()
-    plain, trained = ((place / f"{name}.keras").stat().st_size for name in ("plain", "trained"))
+    plain = (place / "plain.keras").stat().st_size
     assert verdict["checks"][0]["value"] == pytest.approx(plain, rel=0.2)
-    assert trained > 2 * plain
 
 
 def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
@@ -296,13 +246,6 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
     )
     assert code == 2
     assert "right on 97.00 % of the images; 98 % or more are required" in " ".join(text.split())
-
-
-def test_files_are_written_whole_or_not_at_all(run, place, refused):
-    (place / "file").write_text("")
-    result = run(*PREDICTIONS, "same.npy", "--max-flips", 1, "--json", "file/gate.json")
-    refused(result, "tfaudit: --json: got file/gate.json, which cannot be written")
-    assert not list(place.glob(".*.part"))
 
 
 @refused_lines("""
@@ -332,20 +275,12 @@ def test_files_are_written_whole_or_not_at_all(run, place, refused):
         split: got 'train', expected a split
     study --max-flips 1 --variant int4
         variant: got 'int4', expected a compressed
-    study --max-flips 2
-        tfaudit: --max-flips: got 2.0, expected a share in [0, 1]
-    study --max-worst-class-drop -1
-        tfaudit: --max-worst-class-drop: got -1.0, expected percentage
     study --min-baseline-accuracy 2
         tfaudit: --min-baseline-accuracy: got 2.0, expected a share
-    study --max-flips 1 --looks 0
-        looks: got 0, expected 1 to 1,000
-    study --max-flips 1 --looks 3 --look 4
-        look: got 4, expected 1 to 3, the number of looks
-    study --max-flips 1 --alpha 2
-        alpha: got 2.0, expected a level in (0, 1)
     study --max-intensification 1.2
         --max-intensification: got 1.2, expected --max-worst-class-drop or --max-share-beyond, as this limit was
+    study --max-flips 1 --looks 3 --look 4
+        look: got 4, expected 1 to 3, the number of looks
     --labels labels.npy --baseline dense.npy --compressed same.npy --max-size-ratio 1
         tfaudit: --max-size-ratio: got predictions, whose models' sizes are unknown, expected model files
     --labels labels.npy --baseline dense.npy --compressed few.npy --max-flips 1
@@ -391,20 +326,6 @@ def test_a_bad_config_is_one_line(run, place, refused, content, words):
     refused(run("study", "--config", "bad.toml", "--max-flips", 1), f"tfaudit: --gate: {words}")
 
 
-def test_single_members_of_a_study_are_a_pair(run, tmp_path):
-    store = make_study(tmp_path / "single", members=1)
-    code, text, _ = run(
-        tmp_path / "single", "--max-overall-drop", 50, "--json", tmp_path / "gate.json"
-    )
-    assert code == 0
-    assert "members" not in text
-    (_, found) = json.loads((tmp_path / "gate.json").read_text())["verdicts"].items()
-    dense, int8 = (store.predictions(key) for key in ("dense", "int8"))
-    assert isinstance(dense, Predictions)
-    drop = 100 * (dense.accuracy() - int8.accuracy())[0]
-    assert found[1]["checks"][0]["value"] == pytest.approx(drop)
-
-
 def test_a_lost_member_is_no_way_to_pass(run, place, refused):
     """Truncate the records of members: without a word the gate would judge those that are left."""
     shutil.copytree(place / "study", place / "damaged")
@@ -448,20 +369,6 @@ def test_markdown_is_written_and_added_to_the_page_of_a_github_job(
     assert summary.read_text() == f"# Build\n{written}\n"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere/summary.md"))
     assert run(*PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5)[0] == 1
-
-
-def test_columns_of_any_name(run, place, refused):
-    labels = np.load(place / "labels.npy")
-    header, rows = "gold,before,after\n", "".join(f"{c},{c},{c}\n" for c in labels)
-    (place / "all.csv").write_text(header + rows)
-    files = ("--labels", "all.csv", "--baseline", "all.csv", "--compressed", "all.csv")
-    code, shown, _ = run(
-        *files, "--label-column", "gold", "--prediction-column", "before", "--max-overall-drop", 5
-    )
-    assert (code, "compressed: pass" in shown) == (0, True)
-    result = run(*files, "--label-column", "truth", "--max-overall-drop", 5)
-    words = "all.csv: got columns gold, before, after, expected one that is called 'truth'\n"
-    refused(result, words)
 
 
 @pytest.mark.slow

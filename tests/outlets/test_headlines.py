@@ -4,6 +4,7 @@ import numpy as np
 
 from tests.builders.populations import population
 from tfaudit.audits.chance.chance import chance
+from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.summary.summary import summary
 from tfaudit.outlets.headlines import headlines
 from tfaudit.predictions import Predictions
@@ -71,3 +72,14 @@ def test_a_retrained_twin_is_the_noise_floor():
     )
     single = said(population(1, members=1), population(2, members=1))
     assert (single.classes, single.twins) == ("", "")
+
+
+def test_a_loss_that_is_not_established_is_named_with_its_interval():
+    before, after = population(1), population(4)
+    frame = class_impact(before, after).frame().sort_values("change_pp", kind="stable")
+    assert not (frame["verdict"] == "lost recall").any()
+    worst = frame.iloc[0]
+    assert (
+        f"{worst['class']} changes most, by −{abs(worst['change_pp']):.1f} points (−"
+        in said(before, after).classes
+    )

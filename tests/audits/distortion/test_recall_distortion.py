@@ -119,3 +119,13 @@ def test_slopes_and_mean_ratios_spread_over_the_models():
     ).spread_frame()  # no balance before, so no ratio
     assert unknown["members"].tolist() == [0, 0]
     assert unknown["mean"].isna().all()
+
+
+def test_undefined_slopes_are_nan_and_noted():
+    found = distortion(answers((9, 7), (8, 8), (9, 7)), answers((9, 7), (9, 7), (0, 0)))
+    np.testing.assert_array_equal(found.alpha, [1, np.nan, np.nan])
+    assert np.isnan(found.intensification[1:]).all()
+    assert found.pooled_slope == 1
+    assert np.isnan(found.summary()["alpha"])
+    assert found.mark().mark == "?"
+    assert "undefined for members 1, 2" in found.notes[0]

@@ -21,7 +21,6 @@ from tfaudit.cli import app
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import paired_interval
-from tfaudit.stats.two_way import group_changes
 
 EVERY = dataclasses.replace(
     LIMITS,
@@ -60,11 +59,6 @@ def checked(name, limit, *populations, **options):
     """The check of a single limit."""
     (check,) = gate(*populations, Limits.from_mapping({name: limit}), **options).checks
     return check
-
-
-def trained(rng, labels, accuracy, members=1):
-    right = rng.random((members, len(labels))) < accuracy
-    return Predictions.from_top1(labels, np.where(right, labels, labels.max() + 1))
 
 
 @pytest.mark.parametrize(
@@ -108,28 +102,6 @@ def test_the_images_that_would_decide_do(counts, limit):
         assert (outcome in ("pass", "fail")) == decided
 
 
-def test_a_loss_of_exactly_the_limit_is_never_decided():
-    check = checked("overall_drop_pp", 3, *pair((1000, 40, 10)))
-    assert (check.outcome, check.images, check.members) == ("cannot judge", 0, 0)
-    assert check.sentence.endswith(
-        "if the true loss is this large, no number of images can decide."
-    )
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ((1000, 20, 0), "loses 2.0 points (1.3 to 3.1)"),
-        ((1000, 0, 20), "gains 2.0 points (at least 1.3)"),
-        ((1000, 15, 20), "gains 0.5 points (loss at most 0.7)"),
-        ((10_000, 1, 3), "loses 0.0 points (-0.1 to 0.0)"),  # a gain of nothing would read oddly
-    ],
-)
-def test_a_change_in_words(counts, said):
-    check = checked("overall_drop_pp", 5, *pair(counts))
-    assert check.reason == f"Accuracy {said}, limit 5."
-
-
 def test_worst_class_names_those_that_fail():
     before, after = pair((1000, 5, 5), (1000, 90, 10), (1000, 60, 10), (20, 2, 0))
     verdict = gate(before, after, Limits(worst_class_drop_pp=2))
@@ -141,26 +113,6 @@ def test_worst_class_names_those_that_fail():
     assert list(table["outcome"]) == ["pass", "fail", "fail", "cannot judge", "cannot judge"]
     assert table.loc["class 3", "drop_pp"] == 10  # larger, but two of 20 examples are chance
     assert table.loc["class 2", "p_holm"] > 0
-
-
-def test_many_classes_are_judged_by_the_share_that_loses_more():
-    """Fifty images cannot show of any class that it loses less than 5 points, but of most classes together they can."""
-    lossless = [(50, 0, 0)] * 135 + [(50, 1, 1)] * 15
-    verdict = gate(*pair(*lossless))
-    assert [check.name for check in verdict.checks] == ["overall_drop_pp", "share_beyond"]
-    assert verdict.outcome == "pass"
-    sentence = only(verdict, "share_beyond").sentence
-    assert sentence.startswith("At most ")
-    assert (
-        " of the 151 classes lose more than 5 points of recall (95 % interval), limit 5 %."
-        in sentence
-    )
-    assert "a limit on every class needs about " in sentence
-    assert only(
-        gate(*pair(*lossless), Limits(worst_class_drop_pp=5)), "worst_class_drop_pp"
-    ).outcome == ("cannot judge")
-    fewer = gate(*pair(*lossless[:30]))
-    assert [check.name for check in fewer.checks] == ["overall_drop_pp", "worst_class_drop_pp"]
 
 
 @pytest.mark.parametrize(
@@ -231,34 +183,29 @@ def test_flips_of_a_pair_are_judged_by_the_exact_interval():
     before, after = pair((200, 12, 6))
     for name, count in (("flips", 18), ("negative_flips", 12)):
         low, high = stats.binomtest(count, 200).proportion_ci()
-        for limit, outcome in (
-            (low - 1e-6, "fail"),
-            (low + 1e-6, "cannot judge"),
-            (high + 1e-6, "pass"),
-        ):
-            (check,) = gate(before, after, Limits.from_mapping({name: limit})).checks
+        outcomes = {low - 1e-6: "fail", low + 1e-6: "cannot judge", high + 1e-6: "pass"}
+        for limit, outcome in outcomes.items():
+            check = checked(name, limit, before, after)
             assert (check.value, check.outcome) == (count / 200, outcome)
             assert (check.low, check.high) == pytest.approx((low, high))
-    same = gate(before, before, Limits(flips=0.01)).checks[0]
+    same = checked("flips", 0.01, before, before)
     assert (same.low, same.high) == pytest.approx(tuple(stats.binomtest(0, 200).proportion_ci()))
-    other = Predictions.from_top1(before.labels, np.zeros_like(before.top1), class_names="ab")
-    before = Predictions.from_top1(before.labels, np.ones_like(before.top1), class_names="ab")
-    assert measure(before, other).flips.high == 1
 
 
 def test_sizes():
     before, after = pair((200, 0, 0))
-    verdict = gate(before, after, Limits(size_bytes=1000, size_ratio=0.25), sizes=(4000, 1001))
-    assert [c.outcome for c in verdict.checks] == ["fail", "fail"]
-    assert (
-        gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code
-        == 0
-    )
+    for ratio, size, code in ((0.25, 1000, 1), (0.26, 1001, 0)):
+        limits = Limits(size_bytes=size, size_ratio=ratio)
+        assert gate(before, after, limits, sizes=(4000, 1001)).exit_code == code
     for sizes in (None, (0, 5)):
-        with pytest.raises(
-            InputError, match=r"sizes: got .*, expected the bytes of both .*size_ratio is limited"
-        ):
+        with pytest.raises(InputError, match=r"sizes: got .*, expected .*size_ratio is limited"):
             gate(before, after, Limits(size_ratio=0.5), sizes=sizes)
+
+
+def test_many_classes_are_judged_by_the_share_that_loses_more():
+    for classes, name in ((150, "share_beyond"), (30, "worst_class_drop_pp")):
+        verdict = gate(*pair(*[(50, 0, 0)] * classes))
+        assert [check.name for check in verdict.checks] == ["overall_drop_pp", name]
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(1.15, "pass"), (0.87, "fail")])
@@ -274,19 +221,15 @@ def test_the_design_that_would_decide_on_changed_predictions_does(
     def check_at(factor, seed, members, images):
         """The check of a study at a limit of its own rate times a factor, as single models differ."""
         study = simulate(Truth(paired=paired), seed, members=members, images=images)
-        rate = getattr(measure(*study), name).value
-        return gate(*study, Limits.from_mapping({name: factor * rate})).checks[0]
+        return checked(name, factor * getattr(measure(*study), name).value, *study)
 
     few = check_at(factor, 1, members, 50)
     assert few.outcome == "cannot judge"
     assert re.search(r"With [\d,]+ .*\(you have [\d,]+\) this could be decided\.$", few.sentence)
-    assert few.images > 500 or few.members > members
     more = (2 * few.members, few.images // 5) if members > 1 else (1, few.images // 2)
     assert check_at(factor, 2, *more).outcome == outcome
     never = check_at(1.0, 1, members, 50)
-    assert never.sentence.endswith(
-        "If the true rate is this large, no number of images can decide."
-    )
+    assert never.sentence.endswith("this large, no number of images can decide.")
     assert (never.images, never.members) == (0, 0)
 
 
@@ -329,74 +272,25 @@ def test_flips_of_populations_are_those_of_pairs_or_of_every_combination(populat
     assert (f"Between two baseline models it is {own:.2f} %." in changed.sentence) is not paired
 
 
-def test_the_overall_drop_of_populations_has_the_interval_over_images_and_members(populations):
-    before, after, paired, verdict = populations
-    everything = group_changes(
-        before.correct(), after.correct(), 0 * before.labels, 1, paired=paired
-    )
-    low, high = everything.absolute.interval()
-    check = only(verdict, "overall_drop_pp")
-    assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
-
-
 def test_members_made_from_one_another_are_compared_as_pairs():
     """Members differ much, each loses the same three of its right answers: unpaired it drowns, the pairing finds it."""
     rng = np.random.default_rng(0)
     labels = np.zeros(1000, int)
-    before = [(rng.random(1000) < share).astype(int) ^ 1 for share in (0.5, 0.6, 0.7, 0.8)]
-    after = [row.copy() for row in before]
+    before = np.array([rng.random(1000) >= share for share in (0.5, 0.6, 0.7, 0.8)]).astype(int)
+    after = before.copy()
     for lost, row in zip((29, 30, 31, 30), after, strict=True):
         row[np.flatnonzero(row == 0)[:lost]] = 1
     populations = [Predictions.from_top1(labels, rows) for rows in (before, after)]
-    limits = Limits(overall_drop_pp=1)
-    check = only(gate(*populations, limits), "overall_drop_pp")
+    check = checked("overall_drop_pp", 1, *populations)
     assert check.outcome == "cannot judge"
     assert "1,000 images and 4 and 4 members do not decide" in check.sentence
-    check = only(gate(*populations, limits, paired=True), "overall_drop_pp")
+    check = checked("overall_drop_pp", 1, *populations, paired=True)
     assert (check.outcome, check.value) == ("fail", 3.0)
-    children = Predictions(
-        labels, populations[1].ranked, parents=range(4)
-    )  # as a study's store says it
-    assert only(gate(populations[0], children, limits), "overall_drop_pp") == check
+    children = Predictions(labels, populations[1].ranked, parents=range(4))  # as a store says it
+    assert checked("overall_drop_pp", 1, populations[0], children) == check
     strangers = Predictions(labels, populations[1].ranked, members="abcd")
-    with pytest.raises(
-        InputError, match="paired: got members made from a, b, c, d, expected some of"
-    ):
-        gate(populations[0], strangers, limits, paired=True)
-
-
-@pytest.mark.parametrize("paired", [False, True])
-def test_the_design_that_would_decide_does(paired):
-    """Twice what few images and members ask for is enough, whatever those estimated."""
-    few = checked("overall_drop_pp", 6, *shifted(40, 3, paired), paired=paired)
-    assert few.outcome == "cannot judge"
-    enough = shifted(2 * few.images, 2 * few.members, paired)
-    assert checked("overall_drop_pp", 6, *enough, paired=paired).outcome == "pass"
-
-
-def shifted(images, members, paired):
-    """Populations of right-or-wrong answers on heterogeneous images, without any true loss."""
-    rng = np.random.default_rng(5)
-    evidence = rng.normal(1, 1, images) + rng.normal(0, 0.1, members)[:, None]
-    sides = [evidence, evidence if paired else rng.permutation(evidence)]
-    wrong = [(side + rng.normal(0, 0.3, (members, images)) < 0).astype(int) for side in sides]
-    return [Predictions.from_top1(np.zeros(images, int), rows) for rows in wrong]
-
-
-def test_outcomes_and_exit_codes():
-    before, after = pair((100, 4, 1))
-    assert gate(before, before, Limits(flips=0.1)).exit_code == 0
-    undecided = gate(before, after, Limits(flips=1, overall_drop_pp=2))
-    assert (undecided.outcome, undecided.exit_code) == ("cannot judge", 2)
-    failed = gate(before, after, Limits(negative_flips=0, overall_drop_pp=2, flips=1))
-    assert (failed.outcome, failed.exit_code) == ("fail", 1)
-    assert list(failed.frame()["outcome"]) == ["fail", "cannot judge", "pass"]
-
-
-def test_zero_has_no_minus():
-    check = gate(*pair((200_000, 40, 35)), Limits(overall_drop_pp=1)).checks[0]
-    assert -0.05 < check.low < 0
-    assert "(0.0 to 0.0)" in check.reason
+    with pytest.raises(InputError, match="paired: got members made from a, b, c, d, expected some"):
+        gate(populations[0], strangers, paired=True)
 
 
 def test_summary_is_plain():
@@ -408,55 +302,19 @@ def test_summary_is_plain():
     assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
 
 
-def test_a_limit_of_no_drop_fails_only_what_is_sure():
-    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0)
-    assert gate(*pair((1000, 40, 10)), limits).outcome == "fail"
-    assert gate(*pair((1000, 0, 0)), limits).outcome == "cannot judge"
-    same = population(1)
-    assert gate(same, same, limits).outcome == "cannot judge"
-
-
-def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
-    rng = np.random.default_rng(0)
-    labels = np.arange(2000) % 10
-    limits = Limits(overall_drop_pp=2, worst_class_drop_pp=5)
-    hurt = np.where(labels == 3, 0.6, 0.9)
-    verdicts = [
-        gate(trained(rng, labels, 0.9), trained(rng, labels, hurt), limits) for _ in range(8)
-    ]
-    assert np.mean([v.classes["outcome"][3] == "fail" for v in verdicts]) > 0.9
-    few = np.arange(50) % 10
-    for accuracy in (0.9, 0.5, 0.0):
-        check = only(
-            gate(trained(rng, few, 0.9), trained(rng, few, accuracy), limits), "worst_class_drop_pp"
-        )
-        assert check.outcome == "cannot judge"
-
-
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
         (
             {"overall_drop_pp": -1},
-            r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]",
+            r"overall_drop_pp: got -1, expected percentage points in \[0, 10",
         ),
         ({"flips": 2}, r"flips: got 2, expected a share in \[0, 1\]"),
         ({"flips": "2"}, "flips: got '2', expected a share"),
         ({"flips": True}, "flips: got True, expected a share"),
         ({"flips": float("nan")}, "flips: got nan, expected a share"),
-        (
-            {"flips": 0.1, "intensification": 1.2},
-            "intensification: got 1.2, expected worst_class_drop_pp or share_beyond, as this limit was removed",
-        ),
-        (
-            {"harmed_share": 0.1},
-            "harmed_share: got 0.1, expected worst_class_drop_pp or share_beyond, as this limit was removed; reports",
-        ),
+        ({"harmed_share": 0.1}, "harmed_share: got 0.1, expected .* as this limit was removed"),
         ({"size_bytes": 0}, "size_bytes: got 0, expected a number of bytes"),
-        (
-            {"flips": 1, "min_baseline_accuracy": 1.5},
-            r"min_baseline_accuracy: got 1.5, expected a share in \[0, 1\]",
-        ),
         ({"accuracy": 1}, "limits: got 'accuracy', expected names among overall_drop_pp"),
     ],
 )
@@ -491,19 +349,15 @@ def test_every_limit_has_a_check_and_the_flag_of_its_name():
 def test_the_worst_corruption_is_judged_by_the_intervals_of_one_pair(lost, limit, outcome):
     sides = {(name, 5): pair((1000, count, 0)) for name, count in lost.items()}
     corrupted = tuple({level: both[i] for level, both in sides.items()} for i in (0, 1))
-    labels = np.zeros(1000, int)
-    clean = Predictions.from_top1(labels, labels, class_names=["class 0", "none of them"])
-    verdict = gate(clean, clean, Limits(corruption_drop_pp=limit), corrupted=corrupted)
-    (check,) = verdict.checks
+    clean = pair((1000, 0, 0))[0]
+    check = checked("corruption_drop_pp", limit, clean, clean, corrupted=corrupted)
     assert (check.outcome, check.value) == (outcome, pytest.approx(lost["fog"] / 10))
-    count, none, examples = [lost["fog"]], [0], [1000]
-    low, high = paired_interval(count, none, examples)
+    low, high = paired_interval([lost["fog"]], [0], [1000])
     assert (check.low, check.high) == pytest.approx((-100 * high[0], -100 * low[0]))
-    for_both = -100 * paired_interval(count, none, examples, confidence=1 - 0.05 / 2)[1][0]
-    assert (outcome == "fail") == (for_both > limit)
+    both = paired_interval([lost["fog"]], [0], [1000], confidence=1 - 0.05 / 2)[1]
+    assert (outcome == "fail") == (-100 * both[0] > limit)
     assert check.reason.startswith(f"Accuracy in fog 5 loses {lost['fog'] / 10:.1f} points (")
-    assert "the baseline itself falls from 100.0 to " in check.sentence
-    assert ("this corruption fails" in check.sentence) == (for_both < limit < check.low)
+    assert ("this corruption fails" in check.sentence) == (-100 * both[0] < limit < check.low)
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -513,9 +367,8 @@ def test_populations_under_corruption_are_judged_as_on_clean_images(paired):
     corrupted = tuple({("fog", 2): side, ("snow", 0): side} for side in (before, after))
     clean, worst = gate(before, after, limits, paired=paired, corrupted=corrupted).checks
     assert (clean.value, clean.low, clean.high) == (worst.value, worst.low, worst.high)
-    few = population(1, members=1)
-    corrupted = {("fog", 2): few}, {("fog", 2): after}
-    _, check = gate(before, after, limits, corrupted=corrupted).checks
+    few = {("fog", 2): population(1, members=1)}, {("fog", 2): after}
+    check = checked("corruption_drop_pp", 3, before, after, corrupted=few)
     assert check.outcome == "cannot judge"
     assert check.reason == "Accuracy in fog 2: no interval with 1 against 6 members, limit 3."
     different = {("fog", 2): before}, {("fog", 3): after}
@@ -558,11 +411,6 @@ def test_nothing_is_judged_against_a_baseline_at_chance(members):
         verdict(weak, Limits(overall_drop_pp=20, min_baseline_accuracy=0.6)).outcome
         == "cannot judge"
     )
-
-
-def test_a_test_set_of_one_class_has_no_chance_to_beat():
-    alike = Predictions.from_top1([0] * 200, [0] * 200, class_names="ab")
-    assert gate(alike, alike, Limits(overall_drop_pp=5)).outcome == "pass"
 
 
 @pytest.mark.slow
@@ -643,14 +491,15 @@ def test_the_reason_names_the_rare_class_that_decides(images, named):
         assert "cannot be excluded" not in check.reason
 
 
-@pytest.mark.slow
-def test_where_nothing_changed_the_gate_seldom_fails():
-    """Labels of one difficulty for both models; with limits this tight every significant drop fails the gate."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(1500) % 10
-    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0)
-    outcomes = [
-        gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)
-    ]
-    for name in ("overall_drop_pp", "worst_class_drop_pp"):
-        assert np.mean([only(verdict, name).outcome == "fail" for verdict in outcomes]) <= 0.05
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((1000, 20, 0), "loses 2.0 points (1.3 to 3.1)"),
+        ((1000, 0, 20), "gains 2.0 points (at least 1.3)"),
+        ((1000, 15, 20), "gains 0.5 points (loss at most 0.7)"),
+        ((10_000, 1, 3), "loses 0.0 points (-0.1 to 0.0)"),  # a gain of nothing would read oddly
+    ],
+)
+def test_a_change_in_words(counts, said):
+    check = checked("overall_drop_pp", 5, *pair(counts))
+    assert check.reason == f"Accuracy {said}, limit 5."

@@ -5,8 +5,6 @@ import pytest
 
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.gate.measurements import measure
-from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.predictions import Predictions
 
 POSITIVES, IMAGES = 200, 20_000
@@ -31,7 +29,7 @@ def study(seed, specificity):
 
 def test_a_detector_whose_alarms_are_false_never_passes():
     """Precision falls from .64 to .44, while accuracy falls by .6 points and recall not at all."""
-    for seed in range(100):
+    for seed in range(30):
         verdict = gate(*study(seed, 0.9885), Limits(precision_drop_pp=10))
         assert verdict.outcome == "fail"
         (check,) = verdict.checks
@@ -66,10 +64,3 @@ def test_precision_of_a_class_that_is_never_predicted_cannot_be_judged():
     assert check.reason == (
         "The precision of class 1 is unknown: the baseline or the compressed model never predicts this class."
     )
-
-
-def test_the_headline_names_the_precision_that_fails():
-    verdict = study_verdict({"int8": measure(*study(0, 0.9885))})
-    assert verdict.headline.startswith("int8 fails: precision of yes loses ")
-    (row,) = verdict.rows
-    assert row["reason"].startswith("Precision of yes loses ")

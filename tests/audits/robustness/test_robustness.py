@@ -175,84 +175,6 @@ def test_one_severity_alone_is_class_impact(paired):
     np.testing.assert_allclose(changes["clean_relative_pp"], on_clean["relative_pp"])
 
 
-def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities():
-    changes = FOUND.class_frame()
-    assert len(changes) == 21
-    row = changes.query("corruption == 'frost'").iloc[3]
-    of_class = CLEAN[0].labels == 3
-    assert_two_way(row, [shares(side, "frost")[:, of_class] for side in (BEFORE, AFTER)])
-    assert_adjusted(changes, "change", "relative", methods=["holm"])
-    centred = [
-        means(side, "frost", lambda each: each.recall()[:, 3] - each.accuracy())
-        for side in (AFTER, BEFORE)
-    ]
-    welch = stats.ttest_ind(*centred, equal_var=False)
-    assert row["published_p"] == pytest.approx(welch.pvalue)
-    hurt = changes.query("`class` == '3'")
-    assert (hurt["verdict"] == "lost recall").all()
-    assert (hurt["published_direction"] == "worse than average").all()
-    assert (hurt["relative_verdict"] == "worse than average").sum() == 2  # of 3, with 29 images
-
-
-def test_two_classes_are_one_test_a_corruption():
-    """Their relative changes are one figure with two signs, which Holm counted twice."""
-    sides = [
-        {
-            (name, 1): population(10 * seed + i, classes=2, hurt=[1] * seed)
-            for i, name in enumerate("ab")
-        }
-        for seed in (0, 1)
-    ]
-    cells = robustness(*sides).class_frame()
-    assert_adjusted(cells, "change", methods=["holm"])
-    by_corruption = cells.groupby("corruption")["relative_p"].max()
-    expected = multipletests(by_corruption, method="holm")[1]
-    np.testing.assert_allclose(cells["relative_p_holm"], np.repeat(expected, 2))
-
-
-@pytest.mark.slow
-def test_severities_of_an_image_are_one_image():
-    """Covers the change on new images by new members; as if every severity showed other images, it covers less."""
-    rng = np.random.default_rng(3)
-
-    def draw(images):
-        difficulty = rng.normal(1, 2, images)
-
-        def trained(harm):
-            strength = (
-                difficulty - harm + rng.normal(0, 0.2, 4)[:, None] + rng.normal(0, 0.3, (4, images))
-            )
-            return {
-                ("fog", s): strength - 0.2 * s + rng.logistic(size=strength.shape) > 0
-                for s in (1, 2, 3, 4, 5)
-            }
-
-        return trained(0), trained(rng.normal(0.4, 2.5, images))
-
-    def mean(side):
-        return np.mean(list(side.values()))
-
-    truth = np.mean(
-        [mean(after) - mean(before) for before, after in (draw(4000) for _ in range(50))]
-    )
-    covered, apart = [], []
-    for _ in range(150):
-        sides = draw(60)
-        labels = np.zeros(60, int)
-        before, after = (
-            {c: Predictions.from_top1(labels, 1 - right) for c, right in side.items()}
-            for side in sides
-        )
-        row = robustness(before, after).frame().iloc[0]
-        covered.append(row["change_low_pp"] <= 100 * truth <= row["change_high_pp"])
-        _, low, high, _ = two_way(
-            *(np.concatenate(list(side.values()), axis=1) for side in sides), paired=False
-        )
-        apart.append(low <= truth <= high)
-    assert 0.91 <= np.mean(covered) <= 0.985
-    assert np.mean(apart) < 0.9
-
-
 def test_flips_are_the_exemplars_of_a_condition():
     frame = FOUND.flip_frame()
     clean = exemplars(*CLEAN).index
@@ -323,52 +245,26 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     found = robustness({**BEFORE, extra: other[0]}, {**AFTER, extra: other[1]}, clean=CLEAN)
     row = found.frame().query("corruption == 'imagenet_a' and k == 1").iloc[0]
     assert row["severities"] == 0
-    assert row["change_pp"] == pytest.approx(
-        100 * (other[1].accuracy().mean() - other[0].accuracy().mean())
-    )
+    change = 100 * (other[1].accuracy().mean() - other[0].accuracy().mean())
+    assert row["change_pp"] == pytest.approx(change)
     sides = [each.correct()[:5] for each in (*other, *CLEAN)]  # clean images have five members
     apart, clean = (two_way(*pair, paired=False) for pair in (sides[:2], sides[2:]))
     assert row["excess_pp"] == pytest.approx(100 * (apart[0] - clean[0]))
     # Other images, the same members: the variances of the images add up, and each member's difference varies.
     of_images = sum(
-        (after.mean(0) - before.mean(0)).var(ddof=1) / after.shape[1]
-        for before, after in (sides[:2], sides[2:])
+        (a.mean(0) - b.mean(0)).var(ddof=1) / a.shape[1] for b, a in (sides[:2], sides[2:])
     )
-    totals = [sides[0].mean(1) - sides[2].mean(1), sides[1].mean(1) - sides[3].mean(1)]
+    totals = [sides[i].mean(1) - sides[i + 2].mean(1) for i in (0, 1)]
     of_members = sum(total.var(ddof=1) / 5 for total in totals)
     half = (row["excess_high_pp"] - row["excess_low_pp"]) / 200
-    assert (
-        2 * np.sqrt(max(of_images, of_members)) * 0.98
-        < half
-        < 2.6 * np.sqrt(of_images + of_members)
-    )
+    least, most = np.sqrt(max(of_images, of_members)), np.sqrt(of_images + of_members)
+    assert 2 * 0.98 * least < half < 2.6 * most
     pd.testing.assert_frame_equal(found.overall, FOUND.overall)
     assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
-    assert "Sets that show other images" in " ".join(found.notes)
-    turned = [
-        Predictions(e.labels[::-1], e.ranked[:, ::-1], class_names=e.class_names) for e in CLEAN
-    ]  # the same ids
-    apart = robustness({**BEFORE, extra: turned[0]}, {**AFTER, extra: turned[1]}, clean=CLEAN)
-    assert "imagenet_a" not in set(apart.flip_frame()["corruption"])
     alone = robustness({extra: other[0]}, {extra: other[1]})
     figures = alone.overall.filter(regex="accuracy|change|excess|error|published")
     assert figures.isna().all(axis=None)
     assert "none of the sets has severities" in " ".join(alone.notes)
-
-
-def test_members_that_are_missing_under_a_condition_leave_its_means():
-    there = [0, 2, 3]
-    fewer = {**BEFORE, ("fog", 3): picked(BEFORE["fog", 3], there)}
-    found = robustness(fewer, AFTER, clean=CLEAN)
-    rows = found.frame().query("k == 1").set_index("corruption")
-    assert list(rows["members_before"]) == [3, 5, 5]
-    accuracy = by_member(BEFORE, "fog")[there]
-    assert rows["accuracy_before"]["fog"] == pytest.approx(accuracy.mean())
-    assert found.overall["members_before"].iloc[0] == 3
-    assert "Conditions have different members" in found.notes[0]
-    shifts = accuracy - CLEAN[0].accuracy()[there]
-    after = by_member(AFTER, "fog") - CLEAN[1].accuracy()
-    assert rows["excess_pp"]["fog"] == pytest.approx(100 * (after.mean() - shifts.mean()))
 
 
 def test_members_that_are_made_from_one_another_are_tested_in_pairs():
@@ -380,10 +276,6 @@ def test_members_that_are_made_from_one_another_are_tested_in_pairs():
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
     assert row[["test", "members_before", "members_after"]].tolist() == ["images and members", 4, 4]
     assert_two_way(row, right, paired=True)
-    before, after = (side.mean(1) for side in right)
-    assert row["accuracy_before"] == pytest.approx(before.mean())
-    welch = stats.ttest_ind(after, before, equal_var=False)
-    assert row["published_p"] == pytest.approx(welch.pvalue)
     of_class = CLEAN[0].labels == 3
     change = found.class_frame().query("corruption == 'snow'").iloc[3]
     assert_two_way(change, [side[:, of_class] for side in right], paired=True)
@@ -393,16 +285,6 @@ def test_members_that_are_made_from_one_another_are_tested_in_pairs():
     pd.testing.assert_frame_equal(by_parents.severity_frame(), found.severity_frame())
     strangers = each_picked(BEFORE, [0, 1]), each_picked(AFTER, [3, 4])
     assert robustness(*strangers, paired=True).frame()["change_p"].isna().all()
-
-
-def test_no_member_under_all_conditions_is_no_mean():
-    parted = {("fog", 1): picked(BEFORE["fog", 1], [0]), ("fog", 3): picked(BEFORE["fog", 3], [1])}
-    found = robustness(parted, {condition: AFTER[condition] for condition in parted})
-    row = found.frame().iloc[0]
-    assert row["members_before"] == 0
-    assert row[["accuracy_before", "change_pp", "change_p", "relative_change"]].isna().all()
-    assert found.class_frame()["change_p"].isna().all()
-    assert np.isnan(found.summary()["mce"])
 
 
 def test_one_model_against_one_at_one_severity_is_the_pair_comparison():
@@ -432,20 +314,6 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
     shifts = [mean - clean.correct()[2] for mean, clean in zip(share, CLEAN, strict=True)]
     assert row["excess_p"] == pytest.approx(stats.ttest_rel(*shifts).pvalue)
-    change = found.class_frame().query("corruption == 'snow'").iloc[3]
-    of_class = before["snow", 1].labels == 3
-    assert_two_way(change, [one[None, of_class] for one in share])
-    assert found.class_frame()["published_p"].isna().all()
-    assert "with all 5 members" in " ".join(found.notes)
-
-
-def test_one_model_against_many_is_described_and_not_tested():
-    found = robustness(BEFORE, each_picked(AFTER, [0]))
-    assert found.frame()[["change_p", "published_p"]].isna().all(axis=None)
-    assert found.frame()["change_pp"].notna().all()
-    assert found.class_frame()["relative_pp"].notna().all()
-    assert set(found.class_frame()["verdict"]) | set(found.frame()["verdict"]) == {"cannot tell"}
-    assert "5 against 1 members" in found.notes[0]
 
 
 def test_one_image_and_constant_populations():
@@ -463,15 +331,7 @@ def test_one_image_and_constant_populations():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "known"),
-    [
-        (20, 15, True),
-        (5, 35, True),
-        (4, 20, False),
-        (36, 20, False),
-        (20, 4, False),
-        (20, 39, False),
-    ],
+    ("before", "after", "known"), [(5, 35, True), (4, 20, False), (20, 36, False)]
 )
 def test_no_mce_from_fewer_than_five_right_or_wrong_predictions(before, after, known):
     def right(count):
@@ -481,30 +341,10 @@ def test_no_mce_from_fewer_than_five_right_or_wrong_predictions(before, after, k
     found = robustness(*sides)
     errors = found.frame().set_index("corruption")["corruption_error"]
     assert errors["fog"] == 1
-    assert (
-        np.isfinite([errors["snow"], *map(found.summary().get, ("mce", "mce_low"))]).all() == known
-    )
+    figures = [errors["snow"], *map(found.summary().get, ("mce", "mce_low"))]
+    assert np.isfinite(figures).all() == known
     note = "No mCE: a model has fewer than 5 right or wrong predictions under snow."
     assert (note in found.notes) != known
-
-
-def test_a_class_without_examples_is_not_tested():
-    sides = [
-        {c: population(i + j, empty=[2]) for j, c in enumerate(CONDITIONS[:3])} for i in (0, 50)
-    ]
-    changes = robustness(*sides).class_frame().set_index("class")
-    unknown = ["change_p", "relative_pp", "published_p", "recall_before"]
-    assert np.isnan(changes.loc["2", unknown].astype(float)).all()
-    assert changes.loc["2", "verdict"] == "cannot tell"
-    assert changes.drop("2")["relative_p_holm"].notna().all()
-    one = [each_picked(side, [0]) for side in sides]
-    assert np.isnan(robustness(*one).class_frame().set_index("class").loc["2", "change_p"])
-
-
-def test_flips_without_exemplars_have_no_ratio():
-    found = robustness(BEFORE, AFTER, clean=(CLEAN[0], CLEAN[0])).flip_frame()
-    assert (found["pies"] == 0).all()
-    assert found[["ratio", "pie_flip_share"]].isna().all(axis=None)
 
 
 @pytest.mark.slow
@@ -530,18 +370,6 @@ def test_neither_the_order_of_examples_nor_of_conditions_matters(seed):
         )
 
 
-def test_every_condition_is_asked_for_once():
-    asked = []
-
-    class Lazy(dict):
-        def __getitem__(self, key):
-            asked.append(key)
-            return super().__getitem__(key)
-
-    robustness(Lazy(BEFORE), Lazy(AFTER), clean=CLEAN)
-    assert sorted(asked) == sorted(2 * CONDITIONS)
-
-
 FOG = {("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]}
 
 
@@ -554,26 +382,14 @@ def with_fog(severity, *sides):
     ("sides", "options", "message"),
     [
         (({}, {}), {}, "baseline: got no conditions"),
-        ((BEFORE, AFTER), {"alpha": 1}, "alpha: got 1, expected a level"),
         (({"fog": CLEAN[0]}, AFTER), {}, "baseline: got key 'fog', expected pairs"),
         ((BEFORE, {("fog", 6): CLEAN[1]}), {}, r"compressed: got key \('fog', 6\)"),
         ((BEFORE, FOG[1]), {}, "compressed: got no fog 3, fog 5, snow 1, .* and 3 more"),
-        ((FOG[0], AFTER), {}, "baseline: got no fog 3"),
         (with_fog(0, *CLEAN), {}, "baseline: got fog with a severity and without"),
-        (
-            with_fog(1, CLEAN[0], population(1, classes=7, examples=100)),
-            {},
-            r"compressed \(fog, severity 1\): got 100 examples",
-        ),
         (
             with_fog(2, population(1), population(2)),
             {},
             r"baseline \(fog, severity 2\): got different class names",
-        ),
-        (
-            (BEFORE, AFTER),
-            {"clean": (population(1), population(2))},
-            r"\(fog, severity 1\): got different class names",
         ),
         (
             (BEFORE, AFTER),
@@ -587,26 +403,12 @@ def test_bad_input(sides, options, message):
         robustness(*sides, **options)
 
 
-def test_a_table_needs_levels_of_the_same_corruptions():
-    with pytest.raises(InputError, match=r"levels: got \{\}, expected one or more titles"):
-        robustness_table({})
-    part = robustness({("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]})
-    with pytest.raises(
-        InputError,
-        match="levels: got b with the corruptions fog, expected fog, snow, frost for all",
-    ):
-        robustness_table({"a": FOUND, "b": part})
-    table = robustness_table({"a": FOUND, "b": FOUND})
-    assert list(table.index) == ["fog", "snow", "frost", "all corruptions"]
-    assert list(table.columns) == [(level, k) for level in "ab" for k in ("top-1", "top-5")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(
     ("members", "images", "studies"),
     and_nightly(
-        [(10, 50, 60)],
+        [(10, 50, 25)],
         [(members, images, 300) for members in (2, 3, 10, 30) for images in (50, 500)],
     ),
 )
@@ -620,21 +422,16 @@ def test_intervals_hold_ratios_whose_denominators_are_estimated_too(
     assert (held >= 0.92 - noise(0.08, studies)).all()
 
 
-def test_chance_alone_finds_what_it_should():
-    """Without an effect a share alpha of the changes is significant; 1,000 of them: a standard error of 0.7 points."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(4000) % 100
-
-    def trained():
-        right = rng.random((8, 4000)) < 0.5 + labels / 300
-        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
-
-    sides = [
-        {(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)}
-        for _ in range(2)
-    ]
-    changes = robustness(*sides).class_frame()
-    assert (changes["published_p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
-    for name in ("change", "relative"):
-        assert (changes[f"{name}_p"] <= 0.05).mean() < 0.05  # the images vary, too
-        assert (changes[f"{name}_p_holm"] > 0.05).all()
+def test_members_that_are_missing_under_a_condition_leave_its_means():
+    there = [0, 2, 3]
+    fewer = {**BEFORE, ("fog", 3): picked(BEFORE["fog", 3], there)}
+    found = robustness(fewer, AFTER, clean=CLEAN)
+    rows = found.frame().query("k == 1").set_index("corruption")
+    assert list(rows["members_before"]) == [3, 5, 5]
+    accuracy = by_member(BEFORE, "fog")[there]
+    assert rows["accuracy_before"]["fog"] == pytest.approx(accuracy.mean())
+    assert found.overall["members_before"].iloc[0] == 3
+    assert "Conditions have different members" in found.notes[0]
+    shifts = accuracy - CLEAN[0].accuracy()[there]
+    after = by_member(AFTER, "fog") - CLEAN[1].accuracy()
+    assert rows["excess_pp"]["fog"] == pytest.approx(100 * (after.mean() - shifts.mean()))
