@@ -13,7 +13,6 @@ from tfaudit.app.controls import Act, choose_variant, has_variants
 from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
 from tfaudit.app.drill_down import FIELDS, show_images
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.nouns import with_noun
 from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.result import Result
 from tfaudit.outlets.columns import with_minus_signs
@@ -21,8 +20,8 @@ from tfaudit.outlets.columns import with_minus_signs
 
 def show_question(shown: Declaration) -> None:
     """Draw the question of an audit; behind its question mark stand the method and its source."""
-    how = " ".join(filter(None, [with_noun(shown.method), shown.source and f"({shown.source})"]))
-    st.markdown(f"**{escape(with_noun(shown.question))}**", help=escape(how) or None)
+    how = " ".join(filter(None, [shown.method, shown.source and f"({shown.source})"]))
+    st.markdown(f"**{escape(shown.question)}**", help=escape(how) or None)
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:
@@ -45,7 +44,7 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
             for finding in shown.findings(title, part):
-                st.markdown(escape(with_noun(with_minus_signs(finding))))
+                st.markdown(escape(with_minus_signs(finding)))
             show_result(study_audit, shown, part, f"{audit.name}-{key}-{i + 1}-{number + 1}")
 
 
@@ -99,7 +98,7 @@ def _show_charts(
         file = "-".join(filter(None, (name, chart.name)))
         with place:
             if fields:
-                text = f"{description} A click shows the images."
+                text = f"{description} A click shows the examples."
                 show_chart(drawing, file, text, click=click, fields=fields)
             else:
                 show_chart(drawing, file, description)
@@ -107,6 +106,6 @@ def _show_charts(
 
 def _show_table(frame: pd.DataFrame, heading: str, name: str, table: Table, click: Act) -> None:
     if heading:
-        st.markdown(f"**{escape(with_noun(heading[0].upper() + heading[1:]))}**")
+        st.markdown(f"**{escape(heading[0].upper() + heading[1:])}**")
     leads = click if set(FIELDS) & set(frame) else None
     show_table(frame, name, table.columns or None, table=table.catalogue, click=leads)

@@ -14,7 +14,6 @@ from tfaudit.app.drill_down import ALL, show_corruption, show_images
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import page_of
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.nouns import with_noun
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
@@ -67,8 +66,8 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     wrong = kinds.get(NEWLY_WRONG, 0)
     right = kinds.get(NEWLY_CORRECT, 0)
     several = "" if study_audit.data.is_single(variant) else " by the majority of the members"
-    sentence = f"{wrong:,} of its {len(images):,} images are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
-    st.markdown(with_noun(sentence))
+    sentence = f"{wrong:,} of its {len(images):,} examples are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
+    st.markdown(sentence)
     if images.empty:
         return
     names = unique_labels(before.class_names)
@@ -77,7 +76,7 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     became = changed.loc[changed["before"] == label, "after"].value_counts()
     if len(became):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="became"):
-            st.markdown(with_noun("Lost images become"), width="content")
+            st.markdown("Lost examples become", width="content")
             for answer, count in became.head(RIVALS).items():
                 chosen = filters | {"show": None, "from": names[label], "to": names[answer]}
                 link_to("exemplars", f"{escape_name(names[answer])} ({count:,})", **chosen)
@@ -91,12 +90,12 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
         draw_cards(study_audit, variant, page)
     if len(changed):
         title = (
-            "The one image that changes"
+            "The one example that changes"
             if len(changed) == 1
-            else f"All {len(changed):,} images that change"
+            else f"All {len(changed):,} examples that change"
         )
-        link_to("exemplars", with_noun(title), ":material/photo_library:", **filters, show=None)
-    every = with_noun(f"All {len(images):,} images of this class")
+        link_to("exemplars", title, ":material/photo_library:", **filters, show=None)
+    every = f"All {len(images):,} examples of this class"
     link_to("exemplars", every, ":material/grid_view:", **filters, show=ALL)
 
 
@@ -107,7 +106,7 @@ def _recall(study_audit: StudyAudit, _: str, label: int) -> None:
         for title, of in counts.items()
     )
     if recalls["recall"].isna().all():
-        st.info(with_noun("The test set has no images of this class."))
+        st.info("The test set has no examples of this class.")
         return
 
     text = "A line per variant: a dot for the recall of every member, a bar at the mean; dashed, the baseline's mean."
@@ -140,11 +139,11 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 
     name = f"confusion-{variant}-class-{label}"
     if wrong.empty:
-        st.caption(with_noun("Every member is right on every image, before and after compression."))
+        st.caption("Every member is right on every example, before and after compression.")
     else:
         text = (
-            "What the members predict instead: shares of all their predictions for images of this class, before and "
-            "after compression. A click on a bar shows the images."
+            "What the members predict instead: shares of all their predictions for examples of this class, before and "
+            "after compression. A click on a bar shows the examples."
         )
         chart = confusion_chart(wrong.head(WRONG_PREDICTIONS))
         show_chart(chart, name, text, click=show_confused, fields=["name", "when"])
@@ -177,11 +176,11 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
         chart = named_classes(ranked_classes(rows.assign(**{"class": list(titles)})), columns=2)
         text = (
             "A bar per corruption: the change of the recall of this class in percentage points, faint where it may be "
-            "chance; the line is the confidence interval. A click shows an image under it."
+            "chance; the line is the confidence interval. A click shows an example under it."
         )
         show_chart(chart, name, text, click=open_corruption, fields=["class"])
     else:
         st.caption(
-            "Not tested: one population has a single member, or the class has no images there."
+            "Not tested: one population has a single member, or the class has no examples there."
         )
     show_table(rows, name, CORRUPTIONS, table="cells", click=open_corruption)

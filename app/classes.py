@@ -18,7 +18,6 @@ from tfaudit.app.controls import (
 )
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
 from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
 from tfaudit.audits.classes.classes import ClassImpact, worst_class
@@ -91,7 +90,7 @@ def page(study_audit: StudyAudit) -> None:
         single_choice("range", None)
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
-        st.info(with_noun("No class with images has such a name in this range."))
+        st.info("No class with examples has such a name in this range.")
     names = unique_labels(study_audit.counts(variant).class_names)
     left, right = st.columns([2, 3], gap="medium")
     with right:
@@ -108,7 +107,7 @@ def page(study_audit: StudyAudit) -> None:
             charted = _at_most_all_named(shown)
             text = (
                 "A bar per class: the change of its recall in percentage points, faint where it may be chance; the "
-                "line is the confidence interval. A click on a class shows its images."
+                "line is the confidence interval. A click on a class shows its examples."
             )
             chart = class_choice_chart(charted, one, question)
             show_chart(chart, name, text, click=open_class, selection=CLASS, now=one)
@@ -161,10 +160,10 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         sentence = (
             f"{counts['published_significant']} of {counts['published_tested']} classes are significant "
             f"uncorrected, p ≤ {impact.alpha:g}"
-            f"{expected}. The test takes the images as fixed and the "
+            f"{expected}. The test takes the examples as fixed and the "
             "members as independent; a class is worse or better off than the model as a whole."
         )
-        st.caption(with_noun(sentence))
+        st.caption(sentence)
         table = CLASSES.tables["published"]
         frame = impact.frame(correction).dropna(subset=["published_p"])
         frame = frame.sort_values("published_pp", kind="stable")

@@ -22,7 +22,6 @@ from tfaudit.app.display import show_alert, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, page_of
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.study_choice import other_studies
 from tfaudit.app.url_state import choose_from, set_choices, single_choice
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
@@ -87,7 +86,7 @@ def page(study_audit: StudyAudit) -> None:
     if reference.key == BASELINE:
         _retrained_twin(study_audit)
     _classes(pair, name)
-    st.header(with_noun("Images whose prediction flips"))
+    st.header("Examples whose prediction flips")
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
 
@@ -141,8 +140,8 @@ def _computed(named: tuple[Any, ...], _study_audit: StudyAudit, _reference: Side
 def _classes(pair: PairComparison, name: str) -> None:
     st.header("Classes")
     text = (
-        "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
-        "change of recall with its confidence interval. A click on a class filters the images below."
+        "A line per class: red, the share of its examples that are newly wrong; blue, newly correct; the dot is the "
+        "change of recall with its confidence interval. A click on a class filters the examples below."
     )
     classes = MODEL_PAIR.table.rows(pair).assign(name=distinct_names(pair.frame()["class"]))
     now = st.query_params.get("class")
@@ -186,7 +185,7 @@ def _metrics(pair: PairComparison) -> None:
         points = f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), height="stretch")
         for label, value, name in metrics:
-            meaning = with_noun(column(name).help)
+            meaning = column(name).help
             st.metric(label, value, border=True, help=meaning, height="stretch")
 
 
@@ -199,7 +198,7 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     flips = pair.flips_frame()
     if flips.empty:
-        st.caption(with_noun("Both models predict the same class for every image."))
+        st.caption("Both models predict the same class for every example.")
         return
     _matrix(flips, name)
     kinds = {"all": "", **{title: kind for kind, title in KINDS.items()}}
@@ -217,7 +216,7 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     if {"probability_before", "probability_after"} <= set(flips):
         both = flips["probability_before"] * flips["probability_after"]
         flips = flips.loc[both.sort_values(ascending=False, kind="stable").index]
-    st.caption(with_noun(f"{len(flips):,} of {pair.overall.examples:,} images"))
+    st.caption(f"{len(flips):,} of {pair.overall.examples:,} examples")
     if flips.empty:
         return
     shown = page_of(flips.set_index("index"), PAGE_SIZE, "flips")
@@ -239,9 +238,9 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
 def _matrix(flips: pd.DataFrame, name: str) -> None:
     """Draw which predictions become which; a click on a cell shows its images below."""
     text = (
-        "A cell per prediction before, by row, and after, by column: the number of images between the two. Red cells "
+        "A cell per prediction before, by row, and after, by column: the number of examples between the two. Red cells "
         "are mostly newly wrong, blue ones newly correct, grey ones wrong in another way. A click on a cell filters "
-        "the images below."
+        "the examples below."
     )
     now = tuple(st.query_params.get(key) for key in SIDES.values())
 

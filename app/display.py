@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from tfaudit.app.controls import Act, on_selection
 from tfaudit.app.markdown import escape
-from tfaudit.app.nouns import noun, with_noun
 from tfaudit.app.url_state import (
     link_parameters,
     option_reader,
@@ -25,7 +24,7 @@ from tfaudit.app.url_state import (
 )
 from tfaudit.charts.page_colours import TEXT, css_variables
 from tfaudit.charts.panels import is_grid
-from tfaudit.charts.rendering import FIT, chart_bytes, titled, widened
+from tfaudit.charts.rendering import FIT, chart_bytes, widened
 from tfaudit.charts.style import Drawing
 from tfaudit.outlets.columns import (
     FIRST,
@@ -112,7 +111,6 @@ def show_chart(
         interval: whether it is an interval.
         now: choice that clicks change, as in `on_selection`.
     """
-    description = with_noun(description)
     numbers = itertools.count()
     config = _theme(click is not None)
 
@@ -169,7 +167,7 @@ def _marks(chosen: Any, interval: bool) -> Sequence[Mapping[str, Any]]:
 def _offer_pictures(chart: Any, data: Any, file: str, words: Sequence[str]) -> None:
     """Draw the downloads of a chart."""
     for form in ("png", "svg"):
-        content = functools.partial(_picture, chart, data, form, words, noun())
+        content = functools.partial(_picture, chart, data, form, words)
         _download(file, form, content, f"This chart as {form.upper()}")
 
 
@@ -189,7 +187,7 @@ class Specified:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the specification in Vega-Lite."""
-        specification = titled(self.chart.to_dict(validate=False), noun()) | {
+        specification = self.chart.to_dict(validate=False) | {
             "width": WIDE,
             "autosize": FIT.to_dict(),
             "padding": PADDING,
@@ -262,13 +260,13 @@ def _variant_of(name: str) -> list[str]:
     return [*titles.get("", []), *(titles[key] for key in sorted(keys, key=len)[-1:])]
 
 
-def _picture(chart: Any, data: Any, form: str, words: Sequence[str], noun: str) -> bytes:
+def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
     """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
     lines = [line for text in words for line in textwrap.wrap(text, LETTERS)]
     if isinstance(chart.title, (str, list)):
         lines += [chart.title] if isinstance(chart.title, str) else chart.title
     named = chart.properties(title=alt.TitleParams(lines, anchor="start"))
-    return chart_bytes(widened(_with_data(named, data), WIDE), form, noun=noun)
+    return chart_bytes(widened(_with_data(named, data), WIDE), form)
 
 
 def name_tooltips(chart: Any) -> None:
@@ -424,8 +422,8 @@ def _column_config(
     """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
     titled = entry.title if styled and entry.unit != "%" else entry.grid_heading
     look: dict[str, Any] = {
-        "label": with_noun(heading or titled),
-        "help": with_noun(entry.help) or None,
+        "label": heading or titled,
+        "help": entry.help or None,
         "pinned": pinned,
     }
     if entry.is_p:
@@ -460,7 +458,7 @@ def show_alert(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
-        st.caption(escape(with_noun(prose(note))))
+        st.caption(escape(prose(note)))
 
 
 def go_to(path: str, **choices: str | list[str] | None) -> None:

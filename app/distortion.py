@@ -73,8 +73,8 @@ def _slopes(study_audit: StudyAudit, found: StudyDistortion) -> None:
         st.header("Corrected slopes")
         if intervals["alpha"].notna().any():
             text = (
-                "The corrected slope of every variant with its confidence interval over images and members. Right of 1 "
-                "the recalls drift apart. A click opens the variant."
+                "The corrected slope of every variant with its confidence interval over examples and members. Right of "
+                "1 the recalls drift apart. A click opens the variant."
             )
             chart = interval_chart(intervals)
             show_chart(chart, "slope-intervals", text, click=click, fields=["title"])

@@ -15,7 +15,7 @@ from tfaudit.app.quantities import range_text
 from tfaudit.audits.flips.image_changes import UNCHANGED
 from tfaudit.audits.intersections.intersections import CLASS
 
-CHANGED, ALL = "changed", "all images"
+CHANGED, ALL = "changed", "all examples"
 """Kinds of images in the gallery, beside those of `image_changes`."""
 
 RANGE = ("range_low", "range_high")

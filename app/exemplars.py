@@ -24,7 +24,6 @@ from tfaudit.app.drill_down import ALL, CHANGED, show_images
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, page_of
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import image_range
 from tfaudit.app.url_state import add_notice, choose_from, choose_several
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
@@ -89,9 +88,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     choose_filter = functools.partial(choose_from, st.selectbox, resets=("page",))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
-        kind = choose_filter(
-            with_noun("Images"), KINDS, "show", CHANGED, format_func=with_noun, width=190
-        )
+        kind = choose_filter("Examples", KINDS, "show", CHANGED, width=190)
         sides = {
             side: choose_filter(
                 f"Prediction {side}", names, key, None, placeholder="Any", width=190
@@ -112,25 +109,21 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
             mask &= images[side] == answer
             if by_some.any() and not mask.any():
                 mask = by_some
-                minority = f" No majority predicts {name} {side} compression: these are images where some members do."
+                minority = f" No majority predicts {name} {side} compression: these are examples where some members do."
     rows = images[mask]
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
     total = len(exemplars.index)
-    matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
+    matching = f"{len(rows):,} of {len(images):,} examples match the filters, {order}{' first' if by else ''}"
     st.markdown(
-        escape(
-            with_noun(
-                f"{matching}; {total:,} of all images change their prediction (PIEs).{minority}"
-            )
-        )
+        escape(f"{matching}; {total:,} of all examples change their prediction (PIEs).{minority}")
     )
     if len(rows):
         draw_images(study_audit, variant, named(study_audit, variant, rows))
     elif kind == CHANGED and not total:
-        st.info(with_noun("No image changes its prediction: this variant has no PIEs."))
+        st.info("No example changes its prediction: this variant has no PIEs.")
     else:
-        st.info(with_noun("No image matches these filters."))
+        st.info("No example matches these filters.")
 
 
 def _is_of_kind(kinds: pd.Series, kind: str) -> pd.Series:
@@ -209,7 +202,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
         for text in linked:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
-    text = "Groups in the data; images of all that are chosen."
+    text = "Groups in the data; examples of all that are chosen."
     for label in choose_several(
         "Attributes",
         list(names),
@@ -217,7 +210,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
         [],
         resets=("page",),
         placeholder="Any",
-        help=with_noun(text),
+        help=text,
         width=230,
     ):
         mask &= masks[names[label]]().to_numpy(bool)
@@ -237,11 +230,11 @@ def _linked_individuals(data: StudyData) -> dict[str, Callable[[], pd.Series]]:
 
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
-    sentence = "Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members."
-    st.markdown(with_noun(sentence))
+    sentence = "Mean accuracy on the PIEs, on the other examples and on all examples, with intervals over the members."
+    st.markdown(sentence)
     text = (
-        "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones. A click shows "
-        "the images."
+        "Two bars per set of examples: the accuracy of the baseline's members and of the compressed ones. A click "
+        "shows the examples."
     )
     name = f"difficulty-{variant}"
     click = functools.partial(show_images, study_audit)

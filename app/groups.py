@@ -6,7 +6,6 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.url_state import choose_from, single_choice
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
@@ -58,8 +57,8 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     individuals = study_audit.data.individuals
     if individuals is None:
-        none = "No column of this study names individuals with several images, such as writers, patients or devices."
-        st.info(with_noun(none))
+        none = "No column of this study names individuals with several examples, such as writers, patients or devices."
+        st.info(none)
         return
     st.markdown(f"Individuals: {escape_name(str(individuals.name))}.")
     result = study_audit.groups(key, column)
@@ -68,11 +67,11 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
 
 def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     if not study_audit.data.group_columns:
-        st.info(with_noun("No column of this study names groups or attributes of images."))
+        st.info("No column of this study names groups or attributes of examples.")
         return
     result = study_audit.result("attributes", key)
     show_question(ATTRIBUTES)
-    st.markdown(with_noun(f"{result.pies:,} images change (PIEs), {result.others:,} other images."))
+    st.markdown(f"{result.pies:,} examples change (PIEs), {result.others:,} other examples.")
     show_result(study_audit, ATTRIBUTES, result, f"attributes-{key}")
 
 

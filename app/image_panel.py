@@ -13,7 +13,6 @@ from tfaudit.app.controls import shown_variant, variant_labels
 from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.url_state import choose, number_reader, option_reader, set_choices, url_choice
 from tfaudit.audits.prediction_counts.chart import votes_chart
 
@@ -48,7 +47,7 @@ def page_of(rows: pd.DataFrame, size: int, key: str) -> pd.DataFrame:
 def show_chosen_image(study_audit: StudyAudit) -> None:
     """Draw the panel of the image that the URL names."""
     if _position(study_audit) is not None:
-        title = with_noun("One image in every variant")
+        title = "One example in every variant"
         st.dialog(title, width="medium", position="right", on_dismiss=_close)(_panel)(study_audit)
 
 
@@ -81,9 +80,7 @@ def _panel(study_audit: StudyAudit) -> None:
         if preview.source:
             _offer_zoom()
     with facts:
-        st.markdown(
-            f"{with_noun('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**"
-        )
+        st.markdown(f"Example **{escape_name(example)}**, of class **{escape_name(label)}**")
         _scores(study_audit, position, classes)
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
         if groups:
@@ -97,7 +94,7 @@ def _panel(study_audit: StudyAudit) -> None:
         for key, title in variant_labels(study_audit).items()
     )
     votes["name"] = [classes[prediction] for prediction in votes["answer"]]
-    text = "A bar per variant, divided by the classes that its members predict for this image; the true class is blue."
+    text = "A bar per variant, divided by the classes that its members predict for it; the true class is blue."
     show_chart(votes_chart(votes, label), f"votes-{position}", text)
     show_table(votes, f"votes-{position}", VOTES, table="votes")
 

@@ -8,18 +8,18 @@ from tfaudit.app.viewer_page import ViewerPage
 from tfaudit.extensions import Registry
 
 PIES = (
-    "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
+    "A PIE (pruning identified exemplar) is an example whose majority prediction, the class that most members of a "
     "variant predict, changes with compression."
 )
 PIES_OF_ONE = (
-    "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
+    "An example whose prediction changes with compression is a PIE, a pruning identified exemplar."
 )
 OVERVIEW = (
-    "Every compressed variant against the baseline, the model before compression, on the same images. Recall is the "
-    f"share of a class's images that are predicted right. {PIES}"
+    "Every compressed variant against the baseline, the model before compression, on the same examples. Recall is the "
+    f"share of a class's examples that are predicted right. {PIES}"
 )
 CLASSES = (
-    "The recall of a class is the share of its images that are predicted right, here the mean over the members. A "
+    "The recall of a class is the share of its examples that are predicted right, here the mean over the members. A "
     "class that loses recall pays for the compression."
 )
 CORRUPTIONS = (
@@ -34,9 +34,9 @@ POINTS = (
     "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
     "variants that no other beats in one objective without losing in another."
 )
-GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
+GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several examples each."
 FLIPS = (
-    "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
+    "One model before and one after compression on the same examples. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
 )
 
@@ -54,7 +54,7 @@ def _pages() -> dict[str, ViewerPage]:
         ),
         "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
         # The images that one model changes against one are the flips that "compare" shows.
-        "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
+        "exemplars": ViewerPage("exemplars", "Examples", ("class_impact",), definition=PIES),
         "groups": ViewerPage(
             "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
         ),

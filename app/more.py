@@ -6,7 +6,6 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.display import link_to
 from tfaudit.app.markdown import escape
 from tfaudit.app.menu import PAGES, below
-from tfaudit.app.nouns import with_noun
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -14,7 +13,5 @@ def page(study_audit: StudyAudit) -> None:
     for path in below("more", study_audit.data):
         further = PAGES[path]
         with st.container(border=True, gap="xsmall"):
-            link_to(path, f"**{with_noun(further.question)}**", ":material/arrow_forward:")
-            st.caption(
-                escape(". ".join(filter(None, [further.title, with_noun(further.definition)])))
-            )
+            link_to(path, f"**{further.question}**", ":material/arrow_forward:")
+            st.caption(escape(". ".join(filter(None, [further.title, further.definition]))))

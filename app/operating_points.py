@@ -219,5 +219,5 @@ def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:
             parts.append(f"{bytes_in_words(size)} {place}{share}")
     time = study_audit.latency("ms").get(variant)
     if time is not None and pd.notna(time):
-        parts.append(f"{time:.3g} ms per image on the machine that measured it")
+        parts.append(f"{time:.3g} ms per example on the machine that measured it")
     return f"{titles[variant]}: {', '.join(parts)}."

@@ -10,7 +10,6 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.verdict import show_verdict
 from tfaudit.compress.cost_chart import size_chart
 from tfaudit.errors import plural
@@ -44,7 +43,7 @@ def page(study_audit: StudyAudit) -> None:
     members = summary.table["members"].max()
     variants = plural(len(summary.table), "variant")
     sentence = (
-        f"{data.study.subject}, {data.split} split: {len(data.groups):,} {data.examples_are}, {variants}, "
+        f"{data.study.subject}, {data.split} split: {len(data.groups):,} examples, {variants}, "
         f"{'one model' if members == 1 else f'up to {members} members'} each."
     )
     st.caption(escape(sentence))
@@ -61,9 +60,9 @@ def page(study_audit: StudyAudit) -> None:
         st.header("As published")
         sentence = (
             "Classes whose recall changes by more or by less than the overall accuracy does, by a test that takes the "
-            "images as fixed, and PIEs, images whose majority prediction changes, \\[F\\] table 2."
+            "examples as fixed, and PIEs, examples whose majority prediction changes, \\[F\\] table 2."
         )
-        st.caption(with_noun(sentence))
+        st.caption(sentence)
     known = [name for name in COLUMNS if summary.table[name].notna().any()]
     click = functools.partial(open_variant, study_audit)
     table = "" if members > 1 else "pairs"
@@ -90,8 +89,8 @@ def _show_sizes(table: pd.DataFrame, click: Callable[..., None], *, single: bool
     if not table[["gzipped_bytes", "bytes"]].notna().any(axis=None):
         st.info("The model sizes are unknown.")
         return
-    changes = "predictions change" if single else "images change their prediction"
-    st.caption(with_noun(f"The larger the point, the more {changes}."))
+    changes = "predictions change" if single else "examples change their prediction"
+    st.caption(f"The larger the point, the more {changes}.")
     text = (
         "A point per variant: the size of its file against its accuracy. Above and to the left is better; the larger "
         f"the point, the more {changes}. A click opens the variant."

@@ -15,7 +15,6 @@ from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page, show_ale
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.menu import PAGES, PIES, PIES_OF_ONE, WHO_PAYS, below, entries
-from tfaudit.app.nouns import set_noun, with_noun
 from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.app.url_state import one_entry_per_action, start_notices
 from tfaudit.audits.gate.limits import Limits
@@ -46,8 +45,6 @@ def view(arguments: list[str]) -> None:
         for path, page in PAGES.items()
     }
     st.session_state["pages"] = pages  # for links from one to another
-    if isinstance(opened, SharedAudit):
-        set_noun(opened.study_audit.data.examples_are)
     chosen = st.navigation(list(pages.values()), position="hidden")
     st.set_page_config(page_title=f"{chosen.title} · tfaudit")
     st.session_state["shown page"] = chosen.url_path
@@ -65,7 +62,7 @@ def _draw_menu(path: str, opened: SharedAudit | Exception) -> None:
     data = opened.study_audit.data if isinstance(opened, SharedAudit) else None
     for entry in entries(data):
         with st.container(key="menu-here" if entry == here else f"menu-{entry}"):
-            link_to(entry, with_noun(PAGES[entry].title))
+            link_to(entry, PAGES[entry].title)
 
 
 def _draw_neighbours(path: str, data: StudyData) -> None:
@@ -75,7 +72,7 @@ def _draw_neighbours(path: str, data: StudyData) -> None:
         return
     with st.container(horizontal=True, key="neighbours"):
         for name in [entry] if entry == "more" else [entry, *others]:
-            label = with_noun(PAGES[name].title)
+            label = PAGES[name].title
             link_to(name, f"**{label}**" if name == path else label, ARROWS.get(name))
 
 
@@ -112,15 +109,12 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
             "": [f"{name}, {study_audit.data.split} split"],
             **study_audit.data.titles,
         }
-        set_noun(study_audit.data.examples_are)
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         definition = page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition
-        title = with_noun(page.heading or page.title).format(
-            study=escape_name(study_audit.data.study.name)
-        )
-        st.title(title, help=with_noun(definition) if page.answers_first else None)
+        title = page.heading or page.title.format(study=escape_name(study_audit.data.study.name))
+        st.title(title, help=definition if page.answers_first else None)
         if definition and not page.answers_first:
-            st.caption(with_noun(definition))
+            st.caption(definition)
         _draw_neighbours(path, study_audit.data)
         if path != "overview":  # which says them in the verdict
             for doubt in study_audit.doubts:

@@ -53,7 +53,7 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
             .get_by_role("button", name="The same image under corruption")
             .click()
         ),
-        lambda: page.locator(".st-key-menu").get_by_role("link", name="Images").click(),
+        lambda: page.locator(".st-key-menu").get_by_role("link", name="Examples").click(),
     ]
     pages = ["classes", "classes", "classes", "exemplars", "exemplars", "corruptions", "exemplars"]
     places, lengths = [page.url], [page.evaluate("history.length")]
@@ -186,7 +186,7 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
 ENTRIES = [
     "Verdict",
     "Classes",
-    "Images",
+    "Examples",
     "Groups",
     "Corruptions",
     "Before and after",

@@ -15,7 +15,7 @@ LIMITS = {"max_worst_class_drop": "7", "max_flips": "0.4"}
 WORTHS = {"floor": "80", "worth": "2", "worth-unfairness": "5", "worth-accuracy": "0.5"}
 CLASS = {"class": "3", "question": "more than the average", "correction": "uncorrected"}
 CLASS |= {"sort": "name", "search": "3", "published": "true", "centering": "population"}
-FILTERS = {"show": "all images", "attribute": "hand: left", "order": "as stored", "from": "3"}
+FILTERS = {"show": "all examples", "attribute": "hand: left", "order": "as stored", "from": "3"}
 SEVERITIES = {"panels": "fog", "variants": "float16", "rank": "top-5"}
 
 COLUMNS = re.compile(r"All \d+ columns")

@@ -14,4 +14,4 @@ def test_every_page_begins_with_a_doubt_about_the_order(tmp_path, open_page):
     import_predictions(tmp_path, swapped, {"int8": swapped}, name="study")
     app = open_page(tmp_path, "compare")
     alert = app.get("html")[0].proto.body
-    assert "Cannot judge. The baseline is right on 33.3 % of the images" in alert
+    assert "Cannot judge. The baseline is right on 33.3 % of the examples" in alert

@@ -91,7 +91,7 @@ def test_sorting_and_searching(open_page, many):
     assert list(table(app, "class", "verdict")["class"]) == [HOSTILE[1]]
     app.text_input[0].set_value("nowhere").run()
     assert not app.exception
-    assert "No class with images has such a name" in words(app)
+    assert "No class with examples has such a name" in words(app)
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_one_class(opened, store):
     changes = image_changes(*counts)
     kinds = changes["kind"][changes["label"] == 1]
     wrong, right = ((kinds == kind).sum() for kind in ("newly wrong", "newly correct"))
-    assert f"{wrong} of its {len(kinds)} images are newly wrong by the majority" in words(app)
+    assert f"{wrong} of its {len(kinds)} examples are newly wrong by the majority" in words(app)
     assert f"{right} newly correct" in words(app)
     assert len(cards(app)) == min((kinds != "unchanged").sum(), 6)
     assert "verdict" in app.dataframe[0].value  # all classes stand above the details of one

@@ -48,7 +48,7 @@ def test_the_gallery_shows_the_surest_first(opened, found):
         assert "<script" not in card
         assert "<b>cat" not in card
     assert (
-        f"{len(surest)} of 200 images match the filters, most decisive first; {len(surest)} of all"
+        f"{len(surest)} of 200 examples match the filters, most decisive first; {len(surest)} of all"
         in words(app)
     )
 
@@ -91,8 +91,8 @@ def test_filters_equal_masks(opened, store, found):
         ({"show": "newly correct"}, correct),
         ({"show": "other wrong"}, changed & ~wrong & ~correct),
         ({"attribute": "age: young"}, changed & young),
-        ({"show": "all images", "from": script}, before == 3),
-        ({"show": "all images", "from": script, "to": script}, (before == 3) & (after == 3)),
+        ({"show": "all examples", "from": script}, before == 3),
+        ({"show": "all examples", "from": script, "to": script}, (before == 3) & (after == 3)),
         (
             {"class": script, "show": "newly wrong", "attribute": "age: young"},
             (labels == 3) & wrong & young,
@@ -102,13 +102,13 @@ def test_filters_equal_masks(opened, store, found):
         app = opened(**choices)
         assert 0 < mask.sum() < 200
         assert set(ids(app)) == {f"test-{i}" for i in np.flatnonzero(mask)}
-        assert f"{mask.sum()} of 200 images match" in words(app)
+        assert f"{mask.sum()} of 200 examples match" in words(app)
 
 
 def test_images_are_sorted_as_asked(opened, store):
     before, after = before_and_after(store, measure=count_predictions)
     lost = before.right_share() - after.right_share()
-    app = opened(show="all images", order="most right votes lost")
+    app = opened(show="all examples", order="most right votes lost")
     assert ids(app) == [f"test-{i}" for i in np.argsort(-lost, kind="stable")]
 
 
@@ -118,7 +118,7 @@ def test_nothing_left_by_the_filters(opened, found):
     label = next(c for c in range(5) if not (young & wrong & (found.labels == c)).any())
     app = opened(**{"class": NAMES[label], "show": "newly wrong", "attribute": "age: young"})
     assert not cards(app)
-    assert "No image matches these filters" in app.info[0].value
+    assert "No example matches these filters" in app.info[0].value
 
 
 def test_one_image_over_all_levels(opened, store):
@@ -191,7 +191,7 @@ def test_ranges_of_confidence_and_of_properties(open_page, digits):
     ):
         link = range_text(name, *ends)
         app = open_page(
-            digits, "exemplars", variant=titles[key], show="all images", attribute=[link]
+            digits, "exemplars", variant=titles[key], show="all examples", attribute=[link]
         )
         assert app.multiselect(key="attribute").value == [link]
         expected = ((values >= ends[0]) & (values <= ends[1])).sum()

@@ -106,7 +106,9 @@ def test_single_models_have_intervals_over_clusters():
     width = [frame["change_high_pp"] - frame["change_low_pp"] for frame in frames]
     assert (width[0] > 2 * width[1]).all()
     assert frames[0]["p_mid"].isna().all()
-    assert "Intervals are over 300 clusters of the 6,000 images" in tfaudit.compare(*pair).notes[0]
+    assert (
+        "Intervals are over 300 clusters of the 6,000 examples" in tfaudit.compare(*pair).notes[0]
+    )
 
 
 def without_clusters(population):
@@ -131,7 +133,7 @@ def test_clusters_are_names_of_any_type_and_agree():
     assert known.by_argmax().clusters is known.clusters
     unknown = Predictions.from_top1([0, 1, 0, 1], [0, 0, 0, 0])
     notes = [tfaudit.compare(*both).notes for both in ((known, unknown), (unknown, known))]
-    assert all("3 clusters of the 4 images" in " ".join(texts) for texts in notes)
+    assert all("3 clusters of the 4 examples" in " ".join(texts) for texts in notes)
     other = Predictions.from_top1([0, 1, 0, 1], [0, 0, 0, 0], clusters=[0, 1, 2, 3])
     with pytest.raises(InputError, match="clusters that differ from the baseline's"):
         tfaudit.compare(known, other)

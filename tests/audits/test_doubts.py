@@ -99,5 +99,5 @@ def test_chance_gives_no_more_than_everything():
     assert accuracy_by_chance(few, 0.05, few.clusters)[1] == 1
     (doubt,) = gate(few, few, LIMITS).doubts
     assert doubt.sentence.endswith(
-        "up to 100.00 %. There are too few images, or clusters of images, to tell."
+        "up to 100.00 %. There are too few examples, or clusters of examples, to tell."
     )

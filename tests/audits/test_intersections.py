@@ -100,8 +100,8 @@ def test_small_groups_are_left_out_and_said():
     rare = pd.DataFrame({"rare": ["yes"] * 9 + ["no"] * 391})
     result = intersections(BEFORE, AFTER, rare)
     assert result.frame().set_index("grouping").loc["rare", "groups"] == 1
-    assert result.notes == ("Left out: 6 groups of fewer than 10 images.",)
-    with pytest.raises(InputError, match="columns: got groups of fewer than 10 images"):
+    assert result.notes == ("Left out: 6 groups of fewer than 10 examples.",)
+    with pytest.raises(InputError, match="columns: got groups of fewer than 10 examples"):
         intersections(*[population(i, examples=20) for i in (1, 2)])
 
 

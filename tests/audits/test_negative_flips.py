@@ -94,7 +94,7 @@ def test_the_finding_claims_more_than_training_again_only_where_the_excess_is_sh
         (sentence,) = rate_findings("int8", found[after])
         assert words in sentence
         again = f"training again gives {100 * whole['retrained_share']:.1f} %"
-        assert sentence.startswith(f"int8: {100 * whole['negative_share']:.1f} % of the images")
+        assert sentence.startswith(f"int8: {100 * whole['negative_share']:.1f} % of the examples")
         assert again in sentence
     hit = found[worse].frame().query("verdict == 'more than average'")["class"]
     (sentence,) = rate_findings("int8", found[worse])

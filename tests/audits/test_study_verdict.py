@@ -33,7 +33,10 @@ def test_too_few_data_are_said_to_be():
     )
     lost = Predictions.from_top1(few, np.where(np.arange(40) < 5, 1, few))
     for sides, words in (
-        ([Predictions.from_top1(few, few), lost], "but with 20 images of it this may be chance ("),
+        (
+            [Predictions.from_top1(few, few), lost],
+            "but with 20 examples of it this may be chance (",
+        ),
         (both, "but with 2 models this may be chance ("),
     ):
         assert words in judged(*sides, paired=False).headline

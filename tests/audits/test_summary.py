@@ -81,7 +81,7 @@ def test_pairs():
     few = {key: population(i, members=3) for i, key in enumerate(("dense", "int8"))}
     assert summary(few, paired=["int8"]).notes == ()
     assert summary(few).notes == (
-        "Too few models to test how many images change (PIEs): int8 (p at least 0.1; 4 models would do).",
+        "Too few models to test how many examples change (PIEs): int8 (p at least 0.1; 4 models would do).",
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])

@@ -126,7 +126,7 @@ def test_a_cell_counts_the_images_between_two_predictions():
     shown = rows_of(chart)
     assert shown["before"].nunique() <= MOST
     left = len(pair.flips_frame()) - shown["images"].sum()
-    assert chart.to_dict()["title"] == f"{left:,} images in other pairs"
+    assert chart.to_dict()["title"] == f"{left:,} examples in other pairs"
     _, ends = pair.chart().to_dict()["vconcat"]
     assert ends["title"] == "the 12 lowest and the 12 highest of 300 classes"
 

@@ -169,7 +169,7 @@ def test_the_gate_and_the_audit_take_a_column_of_clusters(tfaudit, refused):
     assert (code, "clusters" in text) == (1, False)
     code, text, _ = tfaudit("gate", *words, *limit, "--cluster", "film", "--json", "v.json")
     assert code == 2
-    assert "Intervals are over 941 clusters of the 1,000 images" in " ".join(text.split())
+    assert "Intervals are over 941 clusters of the 1,000 examples" in " ".join(text.split())
     assert "941 clusters" in Path("v.json").read_text()
     code, text, _ = tfaudit("audit", *words, "--cluster", "film", "--out", "study")
     assert code == 0

@@ -111,7 +111,7 @@ def test_the_tables_say_what_the_audit_finds_in_keras_own_answers(run, place):
     ]
     counts = [summary[key] for key in ("negative_flips", "positive_flips", "wrong_to_other_wrong")]
     assert list(map(int, row[5:8])) == counts
-    assert "100 images of 10 classes" in text
+    assert "100 examples of 10 classes" in text
     assert max(map(len, text.splitlines())) <= 80
     written = pd.read_csv(place / "classes.csv", dtype={"class": str})
     pd.testing.assert_frame_equal(

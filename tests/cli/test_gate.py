@@ -232,7 +232,7 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
     assert (code, errors) == (2, "")
     told = " ".join(text.split())
     assert told.startswith(
-        "compressed: CANNOT JUDGE. The baseline is right on 7.7 % of the images, and"
+        "compressed: CANNOT JUDGE. The baseline is right on 7.7 % of the examples, and"
     )
     assert "on 92.3 % if its outputs were 7, 8, 9, 0, 1, 2, 3, 4, 5, 6. " in told
     assert 'name="class_order"' in (place / "broken.xml").read_text()
@@ -245,7 +245,7 @@ def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
         *("--max-overall-drop", 5, "--min-baseline-accuracy", 0.98),
     )
     assert code == 2
-    assert "right on 97.00 % of the images; 98 % or more are required" in " ".join(text.split())
+    assert "right on 97.00 % of the examples; 98 % or more are required" in " ".join(text.split())
 
 
 @refused_lines("""
@@ -404,7 +404,7 @@ def test_images_that_are_left_out_stand_in_every_file(run, refused, tmp_path):
         (("--max-sensitivity-drop", 10), 2, "`--positive` names it: no or yes."),
         (("--max-sensitivity-drop", 10, "--threshold", 0.8), 4, "positive: got None, expected"),
         (("--max-auroc-drop", 10), 0, "pass  drop of ROC area"),
-        (("--gate", "detector.toml"), 0, "compressed: pass, 1,000 images"),
+        (("--gate", "detector.toml"), 0, "compressed: pass, 1,000 examples"),
     ],
 )
 def test_detectors_at_a_threshold(run, place, flags, code, words):

@@ -33,7 +33,7 @@ def test_guesses(run):
     assert set(rows(text)) == {"2", "10"}
     first = " ".join(text.split("\n\n")[0].split())
     assert first.startswith("With 10 members on each side and ")
-    assert first.endswith(" images of each class, 4 of 5 models that lose nothing pass the gate.")
+    assert first.endswith(" examples of each class, 4 of 5 models that lose nothing pass the gate.")
     assert int(rows(text)["2"][0]) < 5
     assert 100 < int(rows(text)["10"][-1]) < 1000
     text = run("--paired", "--flips", 0.03, "--half-width", 3, *asked)

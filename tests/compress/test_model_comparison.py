@@ -142,7 +142,7 @@ def test_repeated_examples_decide_nothing(models):
     ]
     assert [verdict.outcome for verdict in verdicts] == ["cannot judge"] * 2
     assert verdicts[1].notes[:2] == (
-        "Intervals are over 90 clusters of the 2,700 images, not over single images.",
+        "Intervals are over 90 clusters of the 2,700 examples, not over single ones.",
         "2,610 of the 2,700 examples are exact copies of others: copies count once.",
     )
     by_hand = Predictions(told, predict(baseline, often))

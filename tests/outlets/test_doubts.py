@@ -22,7 +22,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
 
 REASON = (
-    "The baseline is right on 50.0 % of the images, and would be on 100.0 % if its outputs were "
+    "The baseline is right on 50.0 % of the examples, and would be on 100.0 % if its outputs were "
     "ant, cat, bee, owl."
 )
 

@@ -39,7 +39,7 @@ def test_images_beyond_chance():
     )
     null = chance(before, population(3)).pies
     assert said(before, population(3)).images == (
-        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%); "
+        f"{null.observed} examples change their majority prediction ({null.observed / 2:.1f}\u00a0%); "
         f"{null.mean:.3g} by chance. "
         f"Cannot tell the two apart (p\u00a0=\u00a0{null.p:.2g}): up to {null.observed - null.low:.0f} more than by "
         "chance cannot be ruled out."
@@ -49,7 +49,7 @@ def test_images_beyond_chance():
         " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
     )
     assert said(before, population(3), permutations=0).images == (
-        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
+        f"{null.observed} examples change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
     )
 
 

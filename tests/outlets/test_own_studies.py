@@ -43,13 +43,13 @@ def of_rows(tmp_path):
     return store
 
 
-def test_the_verdict_of_a_table_speaks_of_rows_on_every_outlet(of_rows):
+def test_the_verdict_of_a_table_speaks_of_examples_on_every_outlet(of_rows):
     study_audit = StudyAudit.read(of_rows)
     limits = Limits(overall_drop_pp=4, worst_class_drop_pp=4, flips=0.9, share_beyond=0.2)
     verdict = study_audit.verdict(limits)
     console = Console(width=400, record=True, file=io.StringIO())
     console.print(first_screen(verdict, recommendation(study_audit, verdict)))
-    console.print(terminal_table(study_audit.summary, study_audit.data.examples_are))
+    console.print(terminal_table(study_audit.summary))
     texts = {
         "terminal": console.export_text(),
         "Markdown": study_markdown(study_audit, limits) + gate_markdown(verdict.verdicts),
@@ -62,7 +62,7 @@ def test_the_verdict_of_a_table_speaks_of_rows_on_every_outlet(of_rows):
     }
     for outlet, text in texts.items():
         assert "image" not in text.lower(), outlet
-        assert outlet == "HTML" or " rows" in text, outlet
+        assert outlet == "HTML" or " examples" in text, outlet
 
 
 def report_of(store, **changes):
@@ -87,7 +87,7 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
     gallery = page[page.index('<ul class="gallery">') :]
     assert '<p class="text">a &lt;b&gt;line&lt;/b&gt;\nof text' in gallery
     assert "<img" not in gallery[: gallery.index("</ul>")]
-    assert f"{len(of_texts.examples()):,} texts of 5 classes" in page
+    assert f"{len(of_texts.examples()):,} examples of 5 classes" in page
 
 
 @pytest.mark.slow

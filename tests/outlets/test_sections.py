@@ -58,7 +58,7 @@ def test_groups_and_individuals(tmp_path):
         store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]
     ).frame()
     assert table["series"] == ("employee", "student")
-    assert table["images"] == ("100", "100")
+    assert table["examples"] == ("100", "100")
     assert table["verdict"] == tuple(expected["verdict"])
     assert "individuals, the largest loss first, 10 of 100" in found["groups"].tables[1].title
     table = cells(found["attributes"].tables[0])

@@ -20,7 +20,6 @@ from tfaudit.audits.planning.lossless_model import PLANNED
 from tfaudit.audits.robustness.condition_rates import level_in_words
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.ratios import member_mean
 from tfaudit.store.files import file_seal
 
@@ -91,8 +90,8 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
     if corrupted := _under_corruption(study_audit, key):
         facts.append(("under corruption", corrupted))
     if (milliseconds := study_audit.latency("ms").get(key)) is not None:
-        latency = f"{milliseconds:.3g} ms an image on the machine that measured it"
-        facts.append(("latency", with_noun(latency, data.examples_are)))
+        latency = f"{milliseconds:.3g} ms an example on the machine that measured it"
+        facts.append(("latency", latency))
     return Recommendation(
         variant=key,
         headline=f"Ship {title}." if ship else f"Ship nothing yet: {title} comes closest.",

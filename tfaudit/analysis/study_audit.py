@@ -169,7 +169,7 @@ class StudyAudit:
         missing = data.missing(corrupted=corrupted)
 
         def compute() -> StudyVerdict:
-            verdict = study_verdict(
+            return study_verdict(
                 self._measured(measurable, sliced, grouped),
                 self._descriptions(),
                 limits,
@@ -177,13 +177,12 @@ class StudyAudit:
                 missing=missing,
                 sequence=judging.sequence,
             )
-            return verdict.about(data.examples_are)
 
         def inputs() -> object:
             of_measured = [name and self._inputs(name, key) for key, name in measurable.items()]
             of_measured += [self._inputs("slices", key) for key in sliced]
             of_groups = data.groups_fingerprint if grouped else None
-            return [of_measured, of_groups, limits.as_dict(), missing, data.examples_are]
+            return [of_measured, of_groups, limits.as_dict(), missing]
 
         verdict = self.cached(
             f"verdict by {limits}, without {missing}",
@@ -217,9 +216,8 @@ class StudyAudit:
         """What forbids a verdict on some variant, each once."""
         applies = AUDITS["measurements"].applies
         keys = [key for key in self.data.compressed_keys if applies(self.data, key)]
-        noun = self.data.examples_are
         doubts = (doubt for key in keys for doubt in self.measurements(key).doubts)
-        return tuple(dict.fromkeys(doubt.about(noun) for doubt in doubts))
+        return tuple(dict.fromkeys(doubts))
 
     def measurements(self, key: str) -> Measurements:
         """Return the measurements of a gate on a variant; an error if one model is compared with several."""
@@ -414,9 +412,7 @@ def _tied_votes(summary: Summary) -> list[str]:
     undecided = {key: result.summary()["undecided"] for key, result in summary.exemplars.items()}
     titles = summary.table.set_index("variant")["title"]
     images = [f"{count:,} of {titles[key]}" for key, count in undecided.items() if count]
-    note = (
-        f"Images that are ties between models count as undecided, not as changed: {listed(images)}."
-    )
+    note = f"Examples that are ties between models count as undecided, not as changed: {listed(images)}."
     return [note] if images else []
 
 

@@ -257,10 +257,10 @@ class StudyData:
     def _first_image(self) -> bytes:
         return self.store.images(self.split, [0])[0]
 
-    @cached_property
-    def examples_are(self) -> str:
-        """What the examples are: "images", "texts", "rows" (of a table), or "examples" if that is not sure."""
-        return word_for(self._first_image)
+    @property
+    def holds_images(self) -> bool:
+        """Whether the examples are images, not texts or rows of a table."""
+        return word_for(self._first_image) == "images"
 
     @cached_property
     def measures_images(self) -> bool:

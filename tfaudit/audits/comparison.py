@@ -215,7 +215,7 @@ class OutcomeComparison:
         if (side := self._clustered) and side.clusters is not None:
             count = len(np.unique(side.clusters))
             notes.append(
-                f"Intervals are over {count:,} clusters of the {side.num_examples:,} images, not over single images."
+                f"Intervals are over {count:,} clusters of the {side.num_examples:,} examples, not over single ones."
             )
         hashed = [side.contents for side in (self.baseline, self.compressed)]
         if known := [contents for contents in hashed if contents is not None]:

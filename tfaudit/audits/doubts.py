@@ -11,7 +11,6 @@ from scipy import special
 from tfaudit.audits.comparison import Comparison
 from tfaudit.errors import listed
 from tfaudit.predictions import Predictions
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.class_order import fitting_order
 from tfaudit.stats.contingency import chance_agreement
 from tfaudit.stats.two_way import mean_change
@@ -57,11 +56,6 @@ class Doubt:
         """What was found and what to do."""
         return f"{self.reason} {self.remedy}"
 
-    def about(self, noun: str) -> Doubt:
-        """Return the doubt with another word for images in its texts, such as "rows"."""
-        reason, remedy = with_noun(self.reason, noun), with_noun(self.remedy, noun)
-        return dataclasses.replace(self, reason=reason, remedy=remedy)
-
 
 def doubts_of(comparison: Comparison) -> tuple[Doubt, ...]:
     """Return the doubts about a comparison.
@@ -96,9 +90,9 @@ _PREPARED_OTHERWISE = (
     "Is it the scale of the pixels (`--preprocess`), the order of the channels, or the order or numbering of the "
     "classes (`--classes FILE`)?"
 )
-_FEW = "There are too few images, or clusters of images, to tell."
+_FEW = "There are too few examples, or clusters of examples, to tell."
 _RUN_OTHERWISE = (
-    "Does the baseline run as it was trained: on images of the same scale (`--baseline-preprocess`), with its best "
+    "Does the baseline run as it was trained: on examples of the same scale (`--baseline-preprocess`), with its best "
     "weights?"
 )
 _REORDER = {
@@ -143,7 +137,7 @@ def not_above_chance(
         return ()
     accuracy, chance, most = (float(values[low].mean()) for values in (right, expected, highest))
     reason = (
-        f"{_subject(name, population, low.tolist())} right on {100 * accuracy:.2f} % of the images; "
+        f"{_subject(name, population, low.tolist())} right on {100 * accuracy:.2f} % of the examples; "
         f"chance alone gives {100 * chance:.2f} % and up to {100 * most:.2f} %."
     )
     return (Doubt(ACCURACY, reason, _FEW if most >= 1 else _PREPARED_OTHERWISE, accuracy, most),)
@@ -217,7 +211,7 @@ def _doubt_of_order(
         moved = np.flatnonzero(order != np.arange(len(order)))
         fitting = listed([f"{outputs[i]} instead of {names[i]}" for i in moved], NAMED)
     reason = (
-        f"{_subject(subject, population, members)} right on {100 * right:.1f} % of the images, and would be on "
+        f"{_subject(subject, population, members)} right on {100 * right:.1f} % of the examples, and would be on "
         f"{100 * best:.1f} % if its outputs were {fitting}."
     )
     return Doubt(name, reason, remedy, right, best, outputs)
@@ -230,7 +224,7 @@ def _improbable_gain(comparison: Comparison) -> tuple[Doubt, ...]:
     if 100 * (after - before) <= GAIN_PP or not 100 * _least_gain(comparison) > GAIN_PP:
         return ()
     reason = (
-        f"The baseline is right on {100 * before:.2f} % of the images, the compressed model on {100 * after:.2f} %: "
+        f"The baseline is right on {100 * before:.2f} % of the examples, the compressed model on {100 * after:.2f} %: "
         "compression gives no such gain."
     )
     return (Doubt(ACCURACY, reason, _RUN_OTHERWISE, before, after),)

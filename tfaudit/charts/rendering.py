@@ -14,7 +14,6 @@ import altair as alt
 from tfaudit.charts.panels import SPACING
 from tfaudit.charts.renderer import draw
 from tfaudit.charts.style import Drawing
-from tfaudit.runtime.nouns import with_noun
 
 FORMS = ("png", "svg", "pdf")
 """File formats of charts."""
@@ -34,21 +33,19 @@ _UNSEEN = re.compile(r'<path [^>]*(?:display="none"|d="M0,0h0v0h0Z")[^>]*/>')
 _UNSAID = re.compile(r' (?:(?:role|aria-[a-z]+)="[^"]*"|pointer-events="[a-z]+"|opacity="1")')
 
 
-def chart_bytes(chart: Drawing, form: str, *, noun: str = "images") -> bytes:
-    """Return a chart as the content of a file, dark on white; `form` is one of `FORMS`, `noun` as in `inline_svg`.
+def chart_bytes(chart: Drawing, form: str) -> bytes:
+    """Return a chart as the content of a file, dark on white; `form` is one of `FORMS`.
 
     Raises:
         ImportError: vl-convert is not installed.
         DrawingError: this chart cannot be drawn.
     """
-    return chart_files(chart, [form], noun=noun)[form]
+    return chart_files(chart, [form])[form]
 
 
-def chart_files(
-    chart: Drawing, forms: Iterable[str] = FORMS, *, noun: str = "images"
-) -> dict[str, bytes]:
+def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
     """Return the contents of a chart's files by form, as `chart_bytes` does; the chart is laid out only once."""
-    svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white", noun))
+    svg = draw("vegalite_to_svg", _specification(chart, "#1d1f24", "white"))
     convert: dict[str, Callable[[], bytes]] = {
         "svg": svg.encode,
         "png": lambda: draw("svg_to_png", svg, scale=2),
@@ -84,27 +81,24 @@ def _widened_part(part: Any, width: int) -> Any:
     return part.properties(width=width - AXES) if is_single else part
 
 
-def inline_svg(
-    chart: Drawing, description: str, *, width: int | None = None, noun: str = "images"
-) -> str:
+def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:
     """Return a chart as an SVG element that takes the colour of the surrounding text and the width of its column.
 
     Args:
         chart: chart to draw.
         description: alternative text.
         width: width in pixels at which text has its usual size; by default the chart's own.
-        noun: word for the examples of the study, such as "rows", in titles and legends.
 
     Raises:
         ImportError: vl-convert is not installed.
         DrawingError: this chart cannot be drawn.
     """
     shown = chart if width is None else widened(chart, width)
-    specification = _specification(shown, "currentColor", "transparent", noun)
+    specification = _specification(shown, "currentColor", "transparent")
     svg = _shortened(draw("vegalite_to_svg", specification))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
-    label = escape(with_noun(description, noun), quote=True)
+    label = escape(description, quote=True)
 
     def opening(tag: re.Match[str]) -> str:
         width, height = tag.groups()
@@ -129,28 +123,7 @@ def _shortened(svg: str) -> str:
     return _TAG.sub(shorter, _UNSEEN.sub("", svg))
 
 
-def titled(part: Any, noun: str) -> Any:
-    """Return a specification in Vega-Lite with another word for images in its titles and legends; data stay.
-
-    Example:
-        >>> titled({"x": {"title": "% of the images"}, "values": ["images"]}, "rows")
-        {'x': {'title': '% of the rows'}, 'values': ['images']}
-    """
-    if isinstance(part, list):
-        return [titled(each, noun) for each in part]
-    if not isinstance(part, dict) or noun == "images":
-        return part
-    return {
-        key: with_noun(value, noun)
-        if key in ("title", "labelExpr") and isinstance(value, str)
-        else value
-        if key in ("data", "datasets")
-        else titled(value, noun)
-        for key, value in part.items()
-    }
-
-
-def _specification(chart: Drawing, ink: str, background: str, noun: str) -> dict[str, Any]:
+def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
     sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     faint = {"labelColor": ink, "titleColor": ink, **sizes}
     config = {
@@ -175,4 +148,4 @@ def _specification(chart: Drawing, ink: str, background: str, noun: str) -> dict
     # A study may have more members or classes than 5,000.
     with alt.data_transformers.enable("default", max_rows=None):
         # Tests check that charts follow Altair's schema.
-        return titled(chart.to_dict(validate=False), noun) | {"config": config}  # type: ignore[no-any-return]
+        return chart.to_dict(validate=False) | {"config": config}  # type: ignore[no-any-return]

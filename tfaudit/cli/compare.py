@@ -69,8 +69,7 @@ def compare(
                 out.print(f"{broken.reason} {costs}\n", style="bold red")
     unknown = "How much training again changes is unknown: --twin MODEL, the baseline trained again, would show it."
     notes = [*models.notes, *([] if twins else [unknown])]
-    noun = models.examples_are
-    out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins, noun=noun))
+    out.print(pair_tables(pairs, sizes=models.sizes, notes=notes, twins=twins))
     if csv:
         _write_csv(csv, pairs)
     if directory:

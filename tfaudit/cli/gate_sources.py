@@ -50,7 +50,6 @@ class GatedModel:
         corrupted: predictions of both under corruption, as for `tfaudit.gate`; None if there are none.
         groups: named groups of the examples; None without any.
         slices: slices of these predictions; None if they were not searched.
-        examples_are: word for the examples, such as "rows".
         name: name of the variant in a study, for readers; empty for files.
     """
 
@@ -66,7 +65,6 @@ class GatedModel:
     corrupted: Corrupted | None = None
     groups: pd.DataFrame | None = None
     slices: TestedSlices | None = None
-    examples_are: str = "images"
     name: str = ""
 
     def at_threshold(self, threshold: float | None, positive: str | None) -> GatedModel:
@@ -107,7 +105,6 @@ class GatedModel:
             slices=self.slices,
             **settings,
         ).with_missing(self.missing, allow_missing)
-        verdict = verdict.about(self.examples_are)
         return dataclasses.replace(verdict, notes=(*self.notes, *verdict.notes))
 
     def _latency_ms(self, limits: Limits) -> float:
@@ -221,7 +218,6 @@ def from_study(
             corrupted=data.corrupted_pair(key) if corrupted and data.conditions_of(key) else None,
             groups=named,
             slices=_slices(data, key) if slices else None,
-            examples_are=data.examples_are,
             name=store.study.names[key],
         )
     return pairs
@@ -336,7 +332,6 @@ def from_outcomes(
             paired=paired,
             notes=sides.notes,
             groups=named,
-            examples_are="examples",
         )
         for name, outcomes in sides.compressed.items()
     }
@@ -379,7 +374,6 @@ def from_models(
             notes=models.notes,
             groups=named,
             slices=search and search(models.baseline, predictions, models.features),
-            examples_are=models.examples_are,
         )
         for (name, predictions), path in zip(models.compressed.items(), paths, strict=True)
     }

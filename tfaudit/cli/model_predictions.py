@@ -48,7 +48,6 @@ class ModelPredictions:
         sizes: bytes of each model file by name, the baseline's under "baseline".
         thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
         notes: facts that a reader needs to know, one sentence each.
-        examples_are: "images", or "examples" of another shape.
         features: those of the baseline, `(N, D)`; None if they are not wanted.
     """
 
@@ -57,7 +56,6 @@ class ModelPredictions:
     sizes: dict[str, int]
     thumbnails: list[bytes]
     notes: tuple[str, ...]
-    examples_are: str
     features: np.ndarray | None = None
 
 
@@ -121,7 +119,6 @@ def predict_models(
         sizes,
         pngs,
         tuple(notes),
-        "images" if are_images else "examples",
         first.features(images) if features else None,
     )
 

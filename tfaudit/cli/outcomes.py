@@ -76,7 +76,7 @@ def audit_outcomes(
             permutations=permutations,
         )
         verdict = gate(first, outcomes, limits, groups=columns, paired=paired or None, alpha=alpha)
-        verdicts[name] = verdict.about("examples")
+        verdicts[name] = verdict
         out.print(verdict_table(name, verdicts[name]))
         out.print()
     out.print(outcome_tables(changes, source.outcome, sides.notes))

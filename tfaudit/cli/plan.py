@@ -28,7 +28,7 @@ def plan(
     *,
     pilot: Annotated[
         Path | None,
-        typer.Argument(help="Directory of a pilot study, such as two members and few images."),
+        typer.Argument(help="Directory of a pilot study, such as two members and few examples."),
     ] = None,
     variant: Annotated[
         str | None,
@@ -57,13 +57,15 @@ def plan(
     heterogeneity: Annotated[
         float,
         option(
-            "Share of the variance of right and wrong predictions that lies between images.",
+            "Share of the variance of right and wrong predictions that lies between examples.",
             panel=GUESSES,
         ),
     ] = 0.5,
     flips: Annotated[
         float,
-        option("Share of images whose prediction compression turns right or wrong.", panel=GUESSES),
+        option(
+            "Share of examples whose prediction compression turns right or wrong.", panel=GUESSES
+        ),
     ] = 0.05,
     paired: Annotated[
         bool,
@@ -75,7 +77,7 @@ def plan(
     ] = False,
     members: Annotated[list[int] | None, option("Number of members to show, repeatable.")] = None,
     images: Annotated[
-        list[int] | None, option("Number of images of a class to show, repeatable.")
+        list[int] | None, option("Number of examples of a class to show, repeatable.")
     ] = None,
     alpha: StudyAlpha = None,
 ) -> None:
@@ -156,15 +158,15 @@ def _enough_in_words(planned: GatePlan) -> str:
     for members, images in zip(planned.members, planned.enough, strict=True):
         if images:
             sides = "one model against one" if members == 1 else f"{members:,} members on each side"
-            return f"With {sides} and {images:,} images of each class, {passes}."
-    return f"No number of images is enough with up to {max(planned.members):,} members: fewer than {passes}."
+            return f"With {sides} and {images:,} examples of each class, {passes}."
+    return f"No number of examples is enough with up to {max(planned.members):,} members: fewer than {passes}."
 
 
 def _gate_table(planned: GatePlan) -> Table:
     """Return the shares that pass, the images for 4 of 5, and for a pilot the interval of that promise."""
     ends = planned.promises.tolist()
     with_pilot = any(low == low for low, _ in ends)  # NaN without a pilot
-    headings = [*(f"{count:,} images" for count in planned.images), "images for 80 %"]
+    headings = [*(f"{count:,} examples" for count in planned.images), "examples for 80 %"]
     rows = []
     for shares, enough, (low, high) in zip(planned.passes, planned.enough, ends, strict=True):
         cells = [f"{100 * share:.0f}" for share in shares]
@@ -179,8 +181,8 @@ def _gate_table(planned: GatePlan) -> Table:
 
 def _width_table(planned: Plan) -> Table:
     headings = [
-        *(f"{count:,} images" for count in planned.images),
-        f"images for {planned.half_width:g}",
+        *(f"{count:,} examples" for count in planned.images),
+        f"examples for {planned.half_width:g}",
     ]
     rows = [
         [*(f"{width:.1f}" for width in widths), f"{design.images:,}" if design else "none"]

@@ -213,7 +213,7 @@ def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
     if summary.exemplars and not summary.has_populations:
         _show_pairs(study_audit)
     else:
-        out.print(terminal_table(summary, study_audit.data.examples_are))
+        out.print(terminal_table(summary))
 
 
 def _show_pairs(study_audit: StudyAudit) -> None:
@@ -226,4 +226,4 @@ def _show_pairs(study_audit: StudyAudit) -> None:
     sizes = summary.table.set_index("variant")["bytes"].dropna()
     names = {**titles, summary.baseline: "baseline"}
     known = {names[str(key)]: int(size) for key, size in sizes.items()}
-    out.print(pair_tables(pairs, sizes=known, noun=study_audit.data.examples_are))
+    out.print(pair_tables(pairs, sizes=known))

@@ -61,7 +61,7 @@ def save_charts(
     files = []
     for name, chart in charts.items():
         try:
-            contents = chart_files(chart, formats, noun=study_audit.data.examples_are)
+            contents = chart_files(chart, formats)
         except DrawingError as problem:
             warnings.warn(Notice(f"chart {name} is left out: {problem}"), stacklevel=2)
             continue

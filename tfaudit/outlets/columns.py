@@ -307,7 +307,7 @@ def _holm(over: str = "") -> Column:
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     """Return the columns of a change, its interval and its p-values, whose names share a prefix."""
     of = f" of the {heading}" if heading == "centred change" else ""
-    interval = f"confidence interval{of} over images and members"
+    interval = f"confidence interval{of} over examples and members"
     return {
         f"{name}_pp": _points(heading, help),
         **_interval(f"{name}_low_pp", f"{name}_high_pp", interval),
@@ -394,7 +394,7 @@ PARTS["What a row is about"] = {
     "condition": Column("condition", help="Corruption and severity", words=corruption_title),
     "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "k": _count("k", help="The true class counts as right among the first k predictions"),
-    "examples": _count("images"),
+    "examples": _count("examples"),
     "direction": _text(
         "direction",
         "Whether the class or group changes for the worse or the better than average, corrected",
@@ -411,21 +411,23 @@ PARTS["Size and cost"] = {
         "gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"
     ),
     "zeros": _count("zeros", help="Zeros among the weights of kernels"),
-    "flops": Column("Mflops", ",.4g", scale=1e-6, help="Operations for one image, in millions"),
+    "flops": Column("Mflops", ",.4g", scale=1e-6, help="Operations for one example, in millions"),
     "effective_flops": Column(
         "effective Mflops", ",.4g", scale=1e-6, help="Operations without those on zero weights"
     ),
     "latency_1_ms": Column(
-        "latency", ".3g", "ms", help="Median for one image, one thread, on this machine"
+        "latency", ".3g", "ms", help="Median for one example, one thread, on this machine"
     ),
     "latency_1_ratio": _number(
         "of dense", ".2f", "Median ratio to the dense model, measured alternately"
     ),
     "latency_32_ms": Column(
-        "latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"
+        "latency of 32", ".3g", "ms", help="Median for 32 examples, one thread, on this machine"
     ),
     "size": _share("size", "Model file, gzipped if that is known, relative to the baseline's"),
-    "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
+    "time": _share(
+        "latency", "Latency of one example, relative to the baseline's, on this machine"
+    ),
 }
 PARTS["Accuracy and recall"] = {
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
@@ -490,7 +492,7 @@ PARTS[VERDICTS] = {
 PARTS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
     "remedies.measure": _text(
-        "measure", "What is compared, in per cent of the images; more is better for the first two"
+        "measure", "What is compared, in per cent of the examples; more is better for the first two"
     ),
     "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
     "remedies.control": _share("control", "Mean of the models trained without the remedy"),
@@ -505,13 +507,13 @@ PARTS["Candidates of a search"] = {
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
     "candidates.outcome": _text("verdict", "Outcome of the gate on the selection part"),
     "candidates.judged": _text("judged", "Outcome of the verdict; empty if it was not judged"),
-    "candidates.judged_examples": _count("on images", help="Number of examples that judged it"),
+    "candidates.judged_examples": _count("on examples", help="Number of examples that judged it"),
     "candidates.bytes": Column("size", ",.4g", "bytes", help="Size of the file"),
     "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
     "candidates.top1": _share("top-1", "Accuracy", ".2f"),
     "candidates.change_pp": _points("change", "Change of accuracy"),
     **_interval(
-        "candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"
+        "candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over examples"
     ),
     "candidates.worst_class": _text("worst class", "The class that loses most"),
     **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
@@ -536,11 +538,11 @@ PARTS["The table of a study, [F] table 2"] = {
         "changed", ",.0f", "Predictions that differ between two models, mean over members"
     ),
     "pies": _count(
-        "changed images",
-        help="PIEs: images whose prediction changes, of populations the majority prediction",
+        "changed examples",
+        help="PIEs: examples whose prediction changes, of populations the majority prediction",
     ),
     "pies_undecided": _count(
-        "undecided", help="Images whose majority predictions tie, so that they may have changed"
+        "undecided", help="Examples whose majority predictions tie, so that they may have changed"
     ),
     "tied": _number(
         "ties",
@@ -554,7 +556,7 @@ PARTS["The table of a study, [F] table 2"] = {
         "changed by chance", help="Mean number when members are reassigned at random"
     ),
     "pies_p": _p(
-        "p of changed images",
+        "p of changed examples",
         help="Probability of as many by chance; permutation test over members",
     ),
 }
@@ -571,7 +573,7 @@ PARTS["Classes under compression: what they lost, and whether that is more than 
         "Change of recall minus the change of accuracy, percentage points",
     ),
     "relative_verdict": _text(
-        "against average", "Whether the class or group loses more than all images do"
+        "against average", "Whether the class or group loses more than all examples do"
     ),
     **_change(
         "published",
@@ -581,7 +583,7 @@ PARTS["Classes under compression: what they lost, and whether that is more than 
     **_interval(
         "published_low_pp",
         "published_high_pp",
-        "published interval, which takes the images as fixed",
+        "published interval, which takes the examples as fixed",
     ),
     **{
         f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2")
@@ -592,15 +594,17 @@ PARTS["Classes under compression: what they lost, and whether that is more than 
     ),
 }
 PARTS["One model against one, and what training again changes"] = {
-    "changed": _count("changed", help="Images for which the two models predict different classes"),
+    "changed": _count(
+        "changed", help="Examples for which the two models predict different classes"
+    ),
     "pairs.title": _text("model"),
-    "pairs.pies": _count("changed", help="Images whose prediction changes"),
+    "pairs.pies": _count("changed", help="Examples whose prediction changes"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.change_p": _p("p", help="McNemar's exact test"),
     "p_mid": _p("mid-p", help="McNemar's mid-p, less conservative than the exact test"),
     "pairs.expected_by_chance": _number(
-        "expected by chance", ".2g", "Classes with p ≤ alpha where only chance changes images"
+        "expected by chance", ".2g", "Classes with p ≤ alpha where only chance changes examples"
     ),
     **dict.fromkeys(
         ("negative_flips", "lost"),
@@ -619,8 +623,8 @@ PARTS["One model against one, and what training again changes"] = {
         "wrong stays wrong",
         "Share of the wrong predictions that stay wrong: backward error compatibility (BEC)",
     ),
-    "agreement": _share("same", "Images with the same prediction before and after"),
-    "example": _text("image"),
+    "agreement": _share("same", "Examples with the same prediction before and after"),
+    "example": _text("example"),
     "label": _text("true class"),
     **_pair("before", "after", _text("before")),
     **_pair(
@@ -653,7 +657,7 @@ PARTS["Exemplars"] = {
     ),
     "baseline_entropy": Column("entropy before", ".2f", "bits", help="Entropy of the votes"),
     "compressed_entropy": Column("after", ".2f", "bits", help="Entropy of the votes"),
-    "share": _share("of all", "Share of all images"),
+    "share": _share("of all", "Share of all examples"),
     "baseline_mode_right": _count(
         "right before", help="PIEs whose majority prediction is right before compression"
     ),
@@ -670,32 +674,32 @@ PARTS["Exemplars"] = {
         100,
     ),
 }
-PARTS["What lost images become"] = {
+PARTS["What lost examples become"] = {
     "confusions.label": _text("true class", "Predicted right before compression"),
     "confusions.after": _text("becomes", "Majority prediction after compression"),
-    "confusions.images": _count("images", help="Right before, and this class after"),
-    "confusions.of_lost": _share("of lost", "Share of the lost images of the class", ".0f"),
+    "confusions.images": _count("examples", help="Right before, and this class after"),
+    "confusions.of_lost": _share("of lost", "Share of the lost examples of the class", ".0f"),
 }
 PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
     "negative_share": _share(
-        "newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"
+        "newly wrong", "Examples right before and wrong after, mean over pairs of models", ".2f"
     ),
     **_interval(
         "negative_low",
         "negative_high",
-        "confidence interval over images and members",
+        "confidence interval over examples and members",
         ".2f",
         "%",
         100,
     ),
     "positive_share": _share(
-        "newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"
+        "newly correct", "Examples wrong before and right after, mean over pairs of models", ".2f"
     ),
     "retrained_share": _share(
-        "retrained", "Images that one baseline model has right and another wrong", ".2f"
+        "retrained", "Examples that one baseline model has right and another wrong", ".2f"
     ),
     "negative_flips.excess_pp": _points(
-        "excess", "Lost images minus those between two baseline models"
+        "excess", "Lost examples minus those between two baseline models"
     ),
     "negative_flips.excess_p_holm": _p(
         "p of excess, corrected", help=f"p of no excess after {_HOLM} over the classes"
@@ -704,47 +708,49 @@ PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
         "against average", "Rate of the class minus that of all, percentage points"
     ),
     "negative_flips.verdict": _text(
-        "against average", "Whether the class loses images more often than all do"
+        "against average", "Whether the class loses examples more often than all do"
     ),
     "divergence.agreement": _share(
         "same prediction", "Predictions that compression does not change", ".2f"
     ),
     "kl": _number("divergence", ".2g", "Mean Kullback-Leibler divergence, nats"),
     "shift": _number("shift", ".3g", "Mean square root of the divergence"),
-    **_interval("shift_low", "shift_high", "confidence interval over images and members", ".3g"),
+    **_interval("shift_low", "shift_high", "confidence interval over examples and members", ".3g"),
     "divergence.relative_p_holm": _p(
         "p against average, corrected", help=f"p of no difference after {_HOLM} over the classes"
     ),
     "divergence.verdict": _text(
         "against average", "Whether the probabilities of the class move more than those of all"
     ),
-    "slice": _count("slice", help="The largest loss on the searched half of the images first"),
-    "description": _text("mostly", "What most of its images have in common"),
-    "slices.examples": _count("images", help="On the half where slices are tested"),
+    "slice": _count("slice", help="The largest loss on the searched half of the examples first"),
+    "description": _text("mostly", "What most of its examples have in common"),
+    "slices.examples": _count("examples", help="On the half where slices are tested"),
     "slices.relative_pp": _points(
-        "against average", "Change of the slice minus that of all images, percentage points"
+        "against average", "Change of the slice minus that of all examples, percentage points"
     ),
     "slices.relative_p": _p("p against average", help="One-sided, uncorrected"),
     "slices.relative_p_holm": _p(
         "p against average, corrected",
         help=f"One-sided p of no larger loss than average after weighted {_HOLM} over the slices",
     ),
-    "slices.verdict": _text("against average", "Whether the slice loses more than all images"),
+    "slices.verdict": _text("against average", "Whether the slice loses more than all examples"),
     "searched_pp": _points(
         "change where searched", "On the half where the slice was chosen, which overstates losses"
     ),
-    "looked_share": _share("images looked at", "Those with the smallest margins first", ".0f"),
-    "looked": _count("images"),
+    "looked_share": _share("examples looked at", "Those with the smallest margins first", ".0f"),
+    "looked": _count("examples"),
     "second": _text("second", "The other class that the baseline finds most probable"),
     "margin": _number("margin", ".3f", "Probability of the class before minus that of the second"),
-    "found_share": _share("changes found", "Changed predictions among these images", ".1f"),
+    "found_share": _share("changes found", "Changed predictions among these examples", ".1f"),
     **_interval(
-        "found_low", "found_high", "confidence interval over images and members", ".1f", "%", 100
+        "found_low", "found_high", "confidence interval over examples and members", ".1f", "%", 100
     ),
-    "calibration.measure": _text("measure", "Means over images and members"),
+    "calibration.measure": _text("measure", "Means over examples and members"),
     **_pair("calibration.before", "calibration.after", _number("before", ".5f")),
     "calibration.change": _number("change", "+.5f"),
-    **_interval("change_low", "change_high", "confidence interval over images and members", "+.5f"),
+    **_interval(
+        "change_low", "change_high", "confidence interval over examples and members", "+.5f"
+    ),
     "calibration.verdict": _text(
         "verdict", "Whether the measure or the overconfidence rises, corrected for the rows"
     ),
@@ -773,12 +779,12 @@ PARTS["Recall distortion"] = {
     "corrected": _number(
         "corrected",
         ".3f",
-        "Slope without the attenuation by finite test images and by members trained apart",
+        "Slope without the attenuation by finite test examples and by members trained apart",
     ),
     **_interval(
         "corrected_low",
         "corrected_high",
-        "confidence interval of the corrected slope over images and members, the same as in the gate",
+        "confidence interval of the corrected slope over examples and members, the same as in the gate",
         ".3f",
     ),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
@@ -831,7 +837,7 @@ PARTS["Groups, individuals, attributes"] = {
 }
 PARTS["Gaps and intersections"] = {
     "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
-    "groups": _count("groups", help="Groups of 10 images or more"),
+    "groups": _count("groups", help="Groups of 10 examples or more"),
     "worst_group": _text("worst group", "The group of the lowest accuracy after compression"),
     **_pair(
         "worst_before", "worst_after", _share("worst before", "Lowest accuracy of a group", ".2f")
@@ -846,21 +852,21 @@ PARTS["Gaps and intersections"] = {
     ),
     "gap_change_pp": _points("change of gap", "Gap after minus gap before, percentage points"),
     **_interval(
-        "gap_change_low_pp", "gap_change_high_pp", "confidence interval over images and members"
+        "gap_change_low_pp", "gap_change_high_pp", "confidence interval over examples and members"
     ),
     "gap_change_p_holm": _p(
         "p, corrected", help=f"p of no change of the gap after {_HOLM} over the groupings"
     ),
     "intersections.verdict": _text("verdict", "Corrected for the number of rows"),
     "share_pie": _share(
-        "of changed images", "Share of the PIEs, the changed images, that have the attribute"
+        "of changed examples", "Share of the PIEs, the changed examples, that have the attribute"
     ),
-    "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
+    "share_non_pie": _share("of others", "Share of the other examples that have the attribute"),
     "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
 }
 PARTS["Properties of images"] = {
     "measure": _text("accuracy", "Accuracy before, after, or its change"),
-    "units": _count("points", help="Images or individuals that the line is fitted to"),
+    "units": _count("points", help="Examples or individuals that the line is fitted to"),
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
     **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
     "trends.p": _p("p", help="p-value of slope 0"),
@@ -890,7 +896,7 @@ PARTS["Robustness"] = {
     ),
     "corruptions.change_p_holm": _holm("the corruptions"),
     "corruptions.published_p": _p(
-        "Welch's p", help="Over the members alone, the images taken as fixed"
+        "Welch's p", help="Over the members alone, the examples taken as fixed"
     ),
     "cells.relative_pp": _points(
         "against average", "Change minus the change of accuracy, percentage points"
@@ -899,13 +905,15 @@ PARTS["Robustness"] = {
     "cells.change_p_holm": _holm("all cells of the variant"),
     "cells.relative_p_holm": _holm("all cells of the variant"),
     "flips": _count(
-        "flips", help="Images whose majority prediction differs between baseline and variant"
+        "flips", help="Examples whose majority prediction differs between baseline and variant"
     ),
-    "flips.pies": _count("changed images", help="PIEs: on clean images"),
-    "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
+    "flips.pies": _count("changed examples", help="PIEs: on clean images"),
+    "pie_share": _share("of all", "Share of PIEs among all examples", ".2f"),
     "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
-    "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
-    "pie_flip_share": _share("changed images that flip"),
+    "flips.ratio": _number(
+        "ratio", ".2f", "Share among the flips over the share among all examples"
+    ),
+    "pie_flip_share": _share("changed examples that flip"),
     "flips.p": _p("p", help="p-value of no more PIEs among the flips than among the others"),
 }
 PARTS["Operating points"] = {
@@ -990,22 +998,22 @@ PARTS["Factors"] = {
 }
 PARTS["Human rating"] = {
     "survey.share_pie": _share(
-        "of changed images", "Images with the attribute, of the PIEs that raters agree on"
+        "of changed examples", "Examples with the attribute, of the PIEs that raters agree on"
     ),
     "survey.share_non_pie": _share(
-        "of others", "Images with the attribute, of the other images that raters agree on"
+        "of others", "Examples with the attribute, of the other examples that raters agree on"
     ),
     "survey.p": _p("p", help="Fisher's exact test"),
     "survey.p_holm": _holm("the questions"),
     "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
-    "survey.pies": _count("changed images", help="PIEs with the attribute"),
+    "survey.pies": _count("changed examples", help="PIEs with the attribute"),
     "pies_judged": _count("of", help="PIEs that were judged"),
-    "non_pies": _count("others", help="Other images with the attribute"),
-    "non_pies_judged": _count("of others judged", help="Other images that were judged"),
-    "undecided": _count("undecided", help="Images whose raters are evenly divided"),
+    "non_pies": _count("others", help="Other examples with the attribute"),
+    "non_pies_judged": _count("of others judged", help="Other examples that were judged"),
+    "undecided": _count("undecided", help="Examples whose raters are evenly divided"),
     "last": _text("last answer"),
 }
-PARTS["Votes on one image or class"] = {
+PARTS["Votes on one example or class"] = {
     "votes.name": _text("prediction"),
     "votes.share": _share("of votes", form=".0f"),
     "votes.probability": _share(
@@ -1014,7 +1022,7 @@ PARTS["Votes on one image or class"] = {
     **_pair(
         "votes.before",
         "votes.after",
-        _share("before", "Share of all predictions for images of the class"),
+        _share("before", "Share of all predictions for examples of the class"),
     ),
     "votes.change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),

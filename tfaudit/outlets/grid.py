@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -18,7 +17,6 @@ from tfaudit.audits.declaration import Table
 from tfaudit.errors import printable
 from tfaudit.outlets.columns import Cell, Column, TextColumn, text_columns
 from tfaudit.outlets.outcome_marks import OutcomeMark
-from tfaudit.runtime.nouns import with_noun
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,15 +99,6 @@ class Grid:
     def rows(self) -> list[tuple[Any, ...]]:
         """The cells, row by row."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
-
-    def about(self, noun: str) -> Grid:
-        """Return the table with another word for images in its title and headings; its cells stay as they are."""
-        said = functools.partial(with_noun, noun=noun)
-        columns = [
-            dataclasses.replace(each, heading=said(each.heading), help=said(each.help))
-            for each in self.columns
-        ]
-        return dataclasses.replace(self, title=said(self.title), columns=tuple(columns))
 
     def in_terminal(
         self, *, least: int | None = None, most: int | None = None, gap: int = 1, **style: Any

@@ -137,9 +137,9 @@ def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     counts = exemplars.summary()
     if not counts["pies"]:
         ties = f"; {counts['undecided']:,} are ties between models" if counts["undecided"] else ""
-        return f"No image changes its majority prediction{ties}."
-    several = f"{counts['pies']:,} images change their"
-    subject = "1 image changes its" if counts["pies"] == 1 else several
+        return f"No example changes its majority prediction{ties}."
+    several = f"{counts['pies']:,} examples change their"
+    subject = "1 example changes its" if counts["pies"] == 1 else several
     changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
     if chance is None:
         return f"{changes}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import collections
 import dataclasses
-import functools
 import hashlib
 import itertools
 import json
@@ -37,7 +36,6 @@ from tfaudit.outlets.summary_table import summary_grid
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
 from tfaudit.runtime.names import class_in_words
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.store.requested_files import write_requested
 
 if TYPE_CHECKING:
@@ -66,7 +64,7 @@ _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
 _DESCRIPTIONS = {
     "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",
-    "difficulty": "Accuracy on PIEs, on the other images and on all, for baseline and compressed models.",
+    "difficulty": "Accuracy on PIEs, on the other examples and on all, for baseline and compressed models.",
     "classes": "Change of recall of every class in every variant; a dot marks a loss or gain after the correction.",
     "class": "Classes by change of recall, with intervals; the table of classes has the same figures.",
 }
@@ -105,20 +103,17 @@ def report_html(study_audit: StudyAudit, limits: Limits) -> str:
 
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
     data = study_audit.data
-    noun = data.examples_are
     audit = study_audit.summary
     examples = data.store.examples(data.split, images=False, groups=False)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     script, script_hash = page_script()
     focus = _focus(verdict)
     sections = [
-        section.short(data.titles.get(focus, "")).about(noun)
-        for section in study_sections(study_audit, limits)
+        section.short(data.titles.get(focus, "")) for section in study_sections(study_audit, limits)
     ]
     return PAGES.get_template("report.html.j2").render(
         study=data.store.study,
         population=_population_in_words(study_audit, verdict),
-        examples_are=noun,
         split=data.split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
@@ -128,16 +123,15 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         focus=focus,
         several=audit.has_populations,
         drawable=can_draw(),
-        table=summary_grid(audit, noun),
-        named=functools.partial(with_noun, noun=noun),
-        notes=[with_noun(note, noun) for note in audit.notes],
+        table=summary_grid(audit),
+        notes=audit.notes,
         script=script,
         script_hash=script_hash,
-        charts=_main_charts(audit, noun),
+        charts=_main_charts(audit),
         methods=_OWN_METHODS if audit.has_populations else {"figures": "Figures"},
         **_verdict_part(study_audit, verdict),
         **_variant_part(study_audit),
-        **_section_part(sections, noun),
+        **_section_part(sections),
     )
 
 
@@ -185,16 +179,13 @@ def _variant_part(study_audit: StudyAudit) -> dict[str, Any]:
     return {
         "headlines": lines,
         "class_answers": {line.variant: line.classes for line in lines},
-        "class_tables": {
-            key: [table.about(study_audit.data.examples_are) for table in _class_tables(audit, key)]
-            for key in audit.impacts
-        },
+        "class_tables": {key: _class_tables(audit, key) for key in audit.impacts},
         "galleries": galleries,
         "beside": any(card.beside for shown in galleries.values() for card in shown),
     }
 
 
-def _section_part(sections: list[Section], noun: str) -> dict[str, Any]:
+def _section_part(sections: list[Section]) -> dict[str, Any]:
     """Return what the template shows of the declared sections, with the styles and sources that they need."""
     strip = ["strip.css"] if any(section.strip for section in sections) else []
     cites = [f"{section.method} {section.source}" for section in sections]
@@ -202,7 +193,7 @@ def _section_part(sections: list[Section], noun: str) -> dict[str, Any]:
         "style": style_sheet("report.css", "verdict.css", *strip),
         "parts": in_parts(sections),
         "sources": cited([_ALWAYS_CITED, *cites]),
-        "drawings": drawings(sections, noun),
+        "drawings": drawings(sections),
     }
 
 
@@ -248,9 +239,7 @@ def _worst_classes(study_audit: StudyAudit, verdict: StudyVerdict) -> list[Worst
         subject = class_in_words(row["worst_class"])
         became = exemplars.confusions().query("label == @row['worst_class']").head(NAMED)
         counts = [f"{name} ({count:,})" for name, count in became[["after", "images"]].to_numpy()]
-        more = (
-            f". Lost {study_audit.data.examples_are} become {', '.join(counts)}:" if counts else "."
-        )
+        more = f". Lost examples become {', '.join(counts)}:" if counts else "."
         in_words = f"{subject} falls from {recalls}{more}"
         losses.append(WorstClass(row["variant"], row["title"], in_words, cards(lost, images)))
     return losses
@@ -268,27 +257,25 @@ def page_script(*others: Path) -> tuple[Markup, str]:
     return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def drawings(sections: Iterable[Section], noun: str = "images") -> dict[str, Markup]:
-    """Return the figures of sections by name, as inline SVG, with the word for the examples of the study."""
+def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
+    """Return the figures of sections by name, as inline SVG."""
     return {
-        figure.name: _drawn(
-            figure.chart, figure.description, noun, is_wide=section.fills_page(figure)
-        )
+        figure.name: _drawn(figure.chart, figure.description, is_wide=section.fills_page(figure))
         for section in sections
         for figure in section.figures
     }
 
 
-def _drawn(chart: Drawing, description: str, noun: str, *, is_wide: bool) -> Markup:
+def _drawn(chart: Drawing, description: str, *, is_wide: bool) -> Markup:
     from tfaudit.charts.rendering import inline_svg
 
     try:
-        return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF, noun=noun))
+        return Markup(inline_svg(chart, description, width=FULL if is_wide else HALF))
     except DrawingError as problem:
         return Markup('<p class="limits">This chart is left out: {}.</p>').format(problem)
 
 
-def _main_charts(audit: Summary, noun: str) -> dict[str, Markup]:
+def _main_charts(audit: Summary) -> dict[str, Markup]:
     """Return the charts of the main table by name, empty if they cannot be drawn; those of classes share a row."""
     drawn: dict[str, Markup] = collections.defaultdict(Markup)
     if not can_draw():
@@ -297,7 +284,7 @@ def _main_charts(audit: Summary, noun: str) -> dict[str, Markup]:
 
     for name, chart in study_charts(audit).items():
         kind, _, variant = name.partition("-")
-        drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], noun, is_wide=not variant)
+        drawn[name] = _drawn(chart, _DESCRIPTIONS[kind], is_wide=not variant)
     return drawn
 
 
@@ -343,5 +330,5 @@ def _class_tables(audit: Summary, key: str) -> list[Grid]:
 def _confusions(audit: Summary, key: str) -> list[Grid]:
     """Return a table of the classes that lost images are taken for; none if no image is lost."""
     frame = audit.exemplars[key].confusions().head(CLASS_LIMIT)
-    title = "What lost images become"
+    title = "What lost examples become"
     return [] if frame.empty else [Grid.of(title, frame, table="confusions", folded=True)]

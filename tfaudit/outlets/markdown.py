@@ -48,8 +48,8 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
         ]
         if verdict.outcome != PASS:
             parts.append("")
-        parts += _worst(verdict.classes, "class", verdict.examples_are, ("recall", "precision"))
-        parts += _worst(verdict.groups, "group", verdict.examples_are, (verdict.score,))
+        parts += _worst(verdict.classes, "class", ("recall", "precision"))
+        parts += _worst(verdict.groups, "group", (verdict.score,))
     notes = joined_notes(verdicts)
     return "\n".join([*parts, *(f"> {markdown_text(note)}" for note in notes)]).rstrip("\n") + "\n"
 
@@ -110,7 +110,7 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
             name = f"Recall of {row['worst_class']}, the class that lost most, {row['title']}"
             metrics.append(("recall", name, row["worst_after"]))
     result = {
-        "task": {"type": "image-classification" if data.examples_are == "images" else "other"},
+        "task": {"type": "image-classification" if data.holds_images else "other"},
         "dataset": {"type": data.study.dataset, "name": data.study.dataset, "split": data.split},
         "metrics": [
             {"type": kind, "name": name, "value": round(float(value), 4)}
@@ -126,7 +126,7 @@ def model_card(study_audit: StudyAudit, limits: Limits) -> str:
     return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
 
 
-def _worst(frame: pd.DataFrame, noun: str, examples: str, scores: tuple[str, ...]) -> list[str]:
+def _worst(frame: pd.DataFrame, noun: str, scores: tuple[str, ...]) -> list[str]:
     """Return the classes or groups that lose most, with the change of one score, or of recall and precision."""
     if frame.empty:
         return []
@@ -137,7 +137,7 @@ def _worst(frame: pd.DataFrame, noun: str, examples: str, scores: tuple[str, ...
         rows.append((row[noun], f"{row['examples']:,}", *changes))
     several = {"class": "classes", "group": "groups"}[noun]
     title = f"<details><summary>The {len(rows)} {several} that lose most</summary>"
-    headings = (noun, examples, *(f"{score}, points" for score in scores))
+    headings = (noun, "examples", *(f"{score}, points" for score in scores))
     return [title, "", *Grid.of_rows(headings, rows).markdown(), "", "</details>", ""]
 
 

@@ -82,7 +82,7 @@ def write_outcomes(
         heading=f"What compression changes in {outcome}",
         lead=f"{len(first.examples):,} examples; {plural(len(changes), 'compressed model')}.",
         sections=sections,
-        drawings=drawings(sections, "examples"),
+        drawings=drawings(sections),
         sources={},
     )
     write_requested("report", path, page.encode())

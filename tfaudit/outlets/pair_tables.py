@@ -18,7 +18,6 @@ from tfaudit.outlets.columns import Column, P, column, signed
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 from tfaudit.outlets.phrases import retraining
-from tfaudit.runtime.nouns import with_noun
 
 SHOWN = 8  # classes printed per model
 
@@ -27,7 +26,7 @@ FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agr
 MEGABYTES = Column("", ".3g", "MB", 1e-6)
 
 LEGEND = """
-right stays right: % of right predictions that stay right; same: % of images with the same prediction"""
+right stays right: % of right predictions that stay right; same: % of examples with the same prediction"""
 
 CLASSES = """
 p: McNemar's exact test of the class alone; corrected: Holm's correction for all classes"""
@@ -39,7 +38,6 @@ def pair_tables(
     sizes: Mapping[str, int] = MappingProxyType({}),
     notes: Sequence[str] = (),
     twins: Mapping[str, PairComparison] = MappingProxyType({}),
-    noun: str = "images",
 ) -> RenderableType:
     """Return what every model changes in sentences, a table of all models, and the classes that changed most.
 
@@ -50,7 +48,6 @@ def pair_tables(
         sizes: bytes of the model files by name, with the baseline under "baseline"; unknown by default.
         notes: notes to print before those of the comparisons; none by default.
         twins: comparisons of each retrained baseline with the baseline, by name; none by default.
-        noun: word for the examples, such as "rows".
     """
     first = next(iter(pairs.values())).summary()
     doubts = dict.fromkeys(
@@ -58,9 +55,7 @@ def pair_tables(
         for name, pair in pairs.items()
         for doubt in pair.doubts
     )
-    parts: list[RenderableType] = [
-        Text(with_noun(f"{doubt}\n", noun), "bold red") for doubt in doubts
-    ]
+    parts: list[RenderableType] = [Text(f"{doubt}\n", "bold red") for doubt in doubts]
     for name, pair in pairs.items():
         sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
         parts.append(Text(f"{name}: {' '.join(sentences)}\n".replace("\u00a0", " ")))
@@ -68,9 +63,9 @@ def pair_tables(
         changed = [twin.summary()["flips"] for twin in twins.values()]
         parts.append(Text(f"{retraining(changed, first['examples'])}\n"))
     parts += [
-        Text(f"{first['examples']:,} {noun} of {first['tested']:,} classes\n"),
+        Text(f"{first['examples']:,} examples of {first['tested']:,} classes\n"),
         _overall_table({**{f"twin {name}": twin for name, twin in twins.items()}, **pairs}, sizes),
-        Text(with_noun(LEGEND, noun)),
+        Text(LEGEND),
     ]
     tables = {name: rows for name, pair in pairs.items() if len(rows := _changed_most(pair))}
     for name, rows in tables.items():
@@ -79,11 +74,11 @@ def pair_tables(
             f"\n{name}: p ≤ {pairs[name].alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, "
             f"uncorrected; chance alone: {summary['expected_by_chance']:.2g}\n"
         )
-        parts += [Text(alone), _class_table(rows, noun)]
+        parts += [Text(alone), _class_table(rows)]
     if tables:
         parts.append(Text(CLASSES))
     if all_notes := dict.fromkeys((*notes, *joined_notes(pairs))):
-        parts.append(Text(with_noun("\n" + "\n".join(all_notes), noun)))
+        parts.append(Text("\n" + "\n".join(all_notes)))
     return Group(*parts)
 
 
@@ -111,9 +106,9 @@ def _changed_most(pair: PairComparison) -> pd.DataFrame:
     return rows.iloc[order[:SHOWN]]
 
 
-def _class_table(rows: pd.DataFrame, noun: str) -> Table:
+def _class_table(rows: pd.DataFrame) -> Table:
     flips = [column(name).heading for name in ("lost", "won")]
-    headings = ["class", noun, "recall", "change, pp", *flips, "p", "corrected"]
+    headings = ["class", "examples", "recall", "change, pp", *flips, "p", "corrected"]
     cells = [
         [
             row["class"],

@@ -8,7 +8,6 @@ from tfaudit.audits.summary.summary import Summary
 from tfaudit.errors import plural
 from tfaudit.outlets.columns import TextColumn, text_columns
 from tfaudit.outlets.grid import Grid
-from tfaudit.runtime.nouns import with_noun
 
 NAMES = (
     "title",
@@ -36,12 +35,11 @@ def summary_columns(audit: Summary) -> dict[str, TextColumn]:
     return dict(zip(NAMES, text_columns(audit.frame(), NAMES, "summary"), strict=True))
 
 
-def terminal_table(audit: Summary, noun: str = "images") -> Table:
+def terminal_table(audit: Summary) -> Table:
     """Return the table for a terminal of 80 columns, in sections as [F] prints it, with notes below it.
 
     Args:
         audit: the table and what it is made of.
-        noun: word for the examples, such as "rows".
     """
     columns = summary_columns(audit)
     sizes = [name for name in ("bytes", "gzipped_bytes") if set(columns[name].cells) != {"–"}]
@@ -52,7 +50,7 @@ def terminal_table(audit: Summary, noun: str = "images") -> Table:
     for name, heading, expected in (
         ("significant", f"classes,\np ≤ {audit.alpha:g}\n(expected)", "expected_by_chance"),
         ("significant_holm", "cor-\nrected", ""),
-        ("pies", f"changed\n{noun}\n(expected)", "pies_by_chance"),
+        ("pies", "changed\nexamples\n(expected)", "pies_by_chance"),
         ("pies_p", "their\np", ""),
     ):
         cells = columns[name].cells
@@ -63,7 +61,7 @@ def terminal_table(audit: Summary, noun: str = "images") -> Table:
     table = Grid.of_rows([*shown], zip(*shown.values(), strict=True)).in_terminal(
         least=10,
         title=f"What compression forgets, {members} per variant",
-        caption="\n".join(with_noun(note, noun) for note in audit.notes) or None,
+        caption="\n".join(audit.notes) or None,
         title_justify="left",
         show_edge=True,
         pad_edge=False,
@@ -75,11 +73,11 @@ def terminal_table(audit: Summary, noun: str = "images") -> Table:
     return table
 
 
-def summary_grid(audit: Summary, noun: str = "images") -> Grid:
+def summary_grid(audit: Summary) -> Grid:
     """Return the table for a page: one row per variant, whose name leads to its exemplars, columns with a figure."""
     columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
     links = [key if key in audit.exemplars else "" for key in audit.table["variant"]]
-    return Grid("Table of variants", tuple(columns), links=tuple(links)).about(noun)
+    return Grid("Table of variants", tuple(columns), links=tuple(links))
 
 
 def _with_chance(counts: Iterable[str], expected: Iterable[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ def data_text(verdict: Verdict) -> str:
     """Return the data behind a verdict: the number of examples, and the number of members if there are several."""
     before, after = verdict.members
     members = f", {before} and {after} members" if max(before, after) > 1 else ""
-    return f"{verdict.examples:,} {verdict.examples_are}{members}"
+    return f"{verdict.examples:,} examples{members}"
 
 
 def retraining_in_words(verdict: StudyVerdict) -> str:

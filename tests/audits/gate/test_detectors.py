@@ -113,4 +113,4 @@ def test_a_class_without_images_cannot_be_judged(name):
     ]
     (check,) = Checks(measure(*sides), Limits(**{name: 90}, positive="yes")).all()
     assert check.outcome == ("pass" if name == "specificity_drop_pp" else "cannot judge")
-    assert ("a class has no test images" in check.reason) == (check.outcome == "cannot judge")
+    assert ("a class has no test examples" in check.reason) == (check.outcome == "cannot judge")

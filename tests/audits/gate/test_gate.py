@@ -92,9 +92,9 @@ def test_the_images_that_would_decide_do(counts, limit):
     check = checked("overall_drop_pp", limit, *pair(counts))
     assert check.outcome == "cannot judge"
     undecided, _, remedy = check.sentence.partition("; with ")
-    assert undecided.endswith(f"{counts[0]} images do not decide on the limit of {limit:g}")
-    assert remedy.endswith(f" images (you have {counts[0]}) this could be decided.")
-    printed = int(remedy.split(" images")[0].replace(",", ""))
+    assert undecided.endswith(f"{counts[0]} examples do not decide on the limit of {limit:g}")
+    assert remedy.endswith(f" examples (you have {counts[0]}) this could be decided.")
+    printed = int(remedy.split(" examples")[0].replace(",", ""))
     assert check.images <= printed < 1.1 * check.images  # rounded up to two digits
     for factor, decided in ((0.9, False), (1.02, True)):
         scaled = [round(factor * check.images / counts[0] * count) for count in counts]
@@ -165,7 +165,7 @@ def test_failing_is_corrected_for_many_classes():
         "limit 8; judged alone this class fails; judged with the other 40 it may be chance; with "
         in check.reason
     )
-    assert check.reason.endswith(" images of class 0 (you have 100) this could be decided.")
+    assert check.reason.endswith(" examples of class 0 (you have 100) this could be decided.")
     _, high = paired_interval([16], [0], [100], confidence=1 - 0.05 / 40)
     assert among.classes["sure_low_pp"][0] == pytest.approx(-100 * high[0])
     assert alone.classes["low_pp"][0] == alone.classes["sure_low_pp"][0]
@@ -175,7 +175,7 @@ def test_a_class_without_examples_cannot_be_judged():
     before, after = pair((20_000, 10, 10))  # and the class that is answered where both are wrong
     check = checked("worst_class_drop_pp", 5, before, after)
     assert check.outcome == "cannot judge"
-    assert check.sentence.startswith("The recall of none of them is unknown: no test images.")
+    assert check.sentence.startswith("The recall of none of them is unknown: no test examples.")
     assert "1 of 2 classes cannot be judged: none of them." in check.sentence
 
 
@@ -229,7 +229,7 @@ def test_the_design_that_would_decide_on_changed_predictions_does(
     more = (2 * few.members, few.images // 5) if members > 1 else (1, few.images // 2)
     assert check_at(factor, 2, *more).outcome == outcome
     never = check_at(1.0, 1, members, 50)
-    assert never.sentence.endswith("this large, no number of images can decide.")
+    assert never.sentence.endswith("this large, no number of examples can decide.")
     assert (never.images, never.members) == (0, 0)
 
 
@@ -283,7 +283,7 @@ def test_members_made_from_one_another_are_compared_as_pairs():
     populations = [Predictions.from_top1(labels, rows) for rows in (before, after)]
     check = checked("overall_drop_pp", 1, *populations)
     assert check.outcome == "cannot judge"
-    assert "1,000 images and 4 and 4 members do not decide" in check.sentence
+    assert "1,000 examples and 4 and 4 members do not decide" in check.sentence
     check = checked("overall_drop_pp", 1, *populations, paired=True)
     assert (check.outcome, check.value) == ("fail", 3.0)
     children = Predictions(labels, populations[1].ranked, parents=range(4))  # as a store says it
@@ -482,10 +482,10 @@ def test_the_reason_names_the_rare_class_that_decides(images, named):
     check = checked("worst_class_drop_pp", 5, *pair((500, 20, 20), (500, 0, 0), (images, 0, 0)))
     if named:
         assert check.subject == "class 2"
-        words = "Class 2 has 20 images: a loss of up to 16 points cannot be excluded; "
-        assert check.reason == f"{words}{check.images} images would decide, limit 5."
+        words = "Class 2 has 20 examples: a loss of up to 16 points cannot be excluded; "
+        assert check.reason == f"{words}{check.images} examples would decide, limit 5."
         assert check.sentence.startswith(
-            f"{words}{check.images} images would decide. The recall of "
+            f"{words}{check.images} examples would decide. The recall of "
         )
     else:
         assert "cannot be excluded" not in check.reason

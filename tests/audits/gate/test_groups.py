@@ -45,7 +45,7 @@ def test_a_single_model_has_tangos_interval_of_the_group_alone(rng):
     assert found.outcome == "fail"
     assert found.value == pytest.approx(100 * (was.mean() - now.mean()))
     assert (found.low, found.high) == pytest.approx((-100 * high[0], -100 * low[0]))
-    assert "sex: b (300 images)" in found.sentence
+    assert "sex: b (300 examples)" in found.sentence
     assert "1 of 3 groups fail: sex: b." in found.sentence
 
 
@@ -69,7 +69,7 @@ def test_small_groups_are_named_or_judged_together(rng):
     assert "3 of 4 groups cannot be judged: sex: " in found.sentence
     together = check(before, after, columns, min_group=10)
     assert together.subject == "sex: 3 groups below 10 (b, c, d)"
-    assert "(12 images)" in together.sentence
+    assert "(12 examples)" in together.sentence
     losses = measure(before, after).with_groups(before, after, columns, least=10).groups
     assert losses.examples.tolist() == [2000, 12]
 

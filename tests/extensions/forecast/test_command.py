@@ -25,7 +25,7 @@ def test_the_smallest_margins_come_first_in_terminal_and_file(place, tfaudit):
     words = ("--data", place / "four.npz", "--first", 1, "--scores-are", "logits", "--csv", table)
     code, printed, _ = tfaudit("forecast", place / "dense.keras", *words)
     assert code == 0
-    assert "The first 1 of 4 images" in printed
+    assert "The first 1 of 4 examples" in printed
     assert f"{np.tanh(0.5):.4f}" in printed
     assert f"{np.tanh(2.5):.4f}" not in printed
     written = pd.read_csv(table)

@@ -23,7 +23,7 @@ def test_the_smallest_margins_come_first(opened, store):
         for card, row in zip(drawn, shown.to_dict("records"), strict=True):
             assert f'alt="Image {row["example"]}, of class' in card
             assert f'<dt>margin</dt><dd><div class="tfa-name" title="{row["margin"]:.3f}"' in card
-    assert "Look at these 100 images first" in words(app)
+    assert "Look at these 100 examples first" in words(app)
     table = app.dataframe[-1].value
     assert table["margin"].is_monotonic_increasing
     assert table["second"].tolist() == rows["second"][:100].tolist()
@@ -36,7 +36,7 @@ def test_the_page_counts_the_changes_also_where_members_are_no_pairs(opened, sto
     changed = changes["kind"] != UNCHANGED
     first = forecast(store.predictions("dense")).frame()["index"][:100]
     app = opened(variant=store.study.titles[key])
-    told = f"{changed[first].sum()} of these and {changed.sum()} of all 200 images change"
+    told = f"{changed[first].sum()} of these and {changed.sum()} of all 200 examples change"
     assert told in words(app)
     assert len(cards(app)) == 24
 
@@ -55,6 +55,6 @@ def test_texts_are_shown_as_texts(open_page, tmp_path):
     texts = make_study(tmp_path, members=2)
     change_images(texts, lambda images: [b"a <b>line</b>" for _ in images])
     app = open_page(texts.directory, "forecast", variant="fixed-point int8")
-    assert "Look at these 100 texts first" in words(app)
+    assert "Look at these 100 examples first" in words(app)
     assert all('<p class="tfa-text">a &lt;b&gt;line' in card for card in cards(app))
     assert not any("<img" in body for body in bodies(app))

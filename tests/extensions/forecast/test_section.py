@@ -13,8 +13,8 @@ from tfaudit.extensions.forecast.section import SHOWN, forecast_section
 def test_the_smallest_margins_and_how_many_variants_change_them(tmp_path):
     store = make_study(tmp_path)
     section = forecast_section(StudyAudit.read(store))
-    heading, cards = section.about("texts").gallery
-    assert heading.startswith("Texts to look at first")
+    heading, cards = section.gallery
+    assert heading.startswith("Examples to look at first")
     rows = forecast(store.predictions("dense")).frame().head(SHOWN)
     assert [card.example for card in cards] == rows["example"].tolist()
     assert [card.second for card in cards] == rows["second"].tolist()

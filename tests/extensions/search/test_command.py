@@ -88,7 +88,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
         (
             ("--max-worst-class-drop", ".1"),
             2,
-            "images of each class judge",
+            "examples of each class judge",
             "tfaudit plan out2 --variant {} --max-worst-class-drop 0.1 --alpha 0.025",
         ),
         (

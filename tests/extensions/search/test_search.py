@@ -299,7 +299,7 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
     size, classes, images, smallest = found.needed
     assert size.startswith("Size on disk: ")
     assert classes.startswith("Drop of worst class (")
-    assert "images of each class judge; here 100 do." in images
+    assert "examples of each class judge; here 100 do." in images
     assert smallest == "No candidate keeps to the other limits, whatever its size."
 
 

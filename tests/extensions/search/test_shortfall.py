@@ -52,7 +52,7 @@ def test_the_number_of_images_is_the_smallest_whose_interval_lets_four_of_five_p
     (needed,) = [
         text for text in sentences(12, Limits(worst_class_drop_pp=limit)) if "4 of 5" in text
     ]
-    images = int(needed.split("about ")[1].split(" images")[0].replace(",", ""))
+    images = int(needed.split("about ")[1].split(" examples")[0].replace(",", ""))
     losses = measure(BEFORE, after(12)).classes
     per_image = np.mean(
         losses.of_images * losses.examples

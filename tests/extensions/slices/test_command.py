@@ -70,7 +70,7 @@ def test_the_page_shows_the_images_of_a_slice(place):
     assert not app.exception
     found = StudyAudit.open(place).result("slices", "magnitude-0.9")
     assert list(app.dataframe[0].value["slice"]) == list(found.table["slice"])
-    assert "Images that most models lose come first" in words(app)
+    assert "Examples that most models lose come first" in words(app)
     shown = [button.key for button in app.button if str(button.key).startswith("card ")]
     assert shown == [f"card {position}" for position in found.images(1)[:12]]
 

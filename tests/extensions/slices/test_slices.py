@@ -63,7 +63,7 @@ def test_clusters_of_images_stay_together():
     found = slices(dense.clustered(films), compressed, points)
     assert set(np.bincount(films, found.tested)) == {0, 4}
     assert found.notes == (
-        "Intervals are over 500 clusters of the 2,000 images, not over single images.",
+        "Intervals are over 500 clusters of the 2,000 examples, not over single ones.",
     )
 
 

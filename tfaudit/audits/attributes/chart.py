@@ -50,8 +50,8 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         ),
         tooltip=[
             *tooltips("name"),
-            alt.Tooltip("pie:Q", title="of changed images (PIEs), %", format=".2f"),
-            alt.Tooltip("non_pie:Q", title="of other images, %", format=".2f"),
+            alt.Tooltip("pie:Q", title="of changed examples (PIEs), %", format=".2f"),
+            alt.Tooltip("non_pie:Q", title="of other examples, %", format=".2f"),
             *tooltips(ratio=".2f"),
             *tooltips("test", p=".2g", p_holm=".2g"),
         ],

@@ -5,14 +5,14 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 ATTRIBUTES = Declaration(
     name="attributes",
     title="Attributes of the exemplars",
-    question="Which attributes do the changed images have more often than the others?",
+    question="Which attributes do the changed examples have more often than the others?",
     method=(
-        "Share of each attribute among the PIEs, images whose prediction changes, "
-        "and among the other images: at a ratio above 1, PIEs have it more often."
+        "Share of each attribute among the PIEs, examples whose prediction changes, "
+        "and among the other examples: at a ratio above 1, PIEs have it more often."
     ),
     source="[F] 3.2",
     charts=(
-        Chart(description="Share of each attribute among the PIEs and among the other images."),
+        Chart(description="Share of each attribute among the PIEs and among the other examples."),
     ),
     tables={
         "attributes": Table(
@@ -33,7 +33,7 @@ ATTRIBUTES = Declaration(
             report=8,
             catalogue="attributes",
             rows=lambda result: result.frame().sort_values("p", kind="stable"),
-            title="{result.pies:,} PIEs and {result.others:,} other images",
+            title="{result.pies:,} PIEs and {result.others:,} other examples",
             report_rows=lambda rows: rows.head(50),
         ),
     },

@@ -21,9 +21,9 @@ def certain_counts(title: str, result: Chance) -> Iterator[str]:
 CHANCE = Declaration(
     name="chance",
     title="Expected by chance",
-    question="Do more images change than chance alone would change?",
+    question="Do more examples change than chance alone would change?",
     method=(
-        "The numbers of PIEs, images whose prediction changes, and of significant "
+        "The numbers of PIEs, examples whose prediction changes, and of significant "
         "classes, beside those that result when the members are reassigned to two groups at "
         "random, for variants trained independently of the baseline."
     ),

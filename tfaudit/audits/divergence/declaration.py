@@ -33,7 +33,7 @@ DIVERGENCE = Declaration(
     question="Which classes does compression disturb, even where no prediction changes?",
     method=(
         "Kullback-Leibler divergence of the compressed model's probabilities from the dense model's, "
-        "in each class against all images."
+        "in each class against all examples."
     ),
     source="[KL] [Du], intervals [C]",
     tables={

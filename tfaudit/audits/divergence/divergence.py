@@ -18,7 +18,7 @@ from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import group_changes
 
-ALL = "all images"
+ALL = "all examples"
 MORE, LESS = "more than average", "less than average"
 
 

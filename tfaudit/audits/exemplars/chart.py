@@ -93,7 +93,7 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     known = bool(counts["low"].notna().any())
     x = alt.X(
         "pies:Q",
-        title="changed images (PIEs)" + "; grey: the central 95 % by chance" * known,
+        title="changed examples (PIEs)" + "; grey: the central 95 % by chance" * known,
         axis=alt.Axis(tickCount=5, tickMinStep=1),
     )
     figures = tooltips(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")

@@ -21,9 +21,9 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     return class_bars(
         rows,
         "negative_share",
-        "images right before and wrong after, %",
+        "examples right before and wrong after, %",
         LOSS,
         {**dict.fromkeys(SHARES, ".2f"), "relative_p_holm": ".2g"},
         tick="retrained_share",
-        legend="grey tick: trained again; dashed: all images",
+        legend="grey tick: trained again; dashed: all examples",
     )

@@ -25,9 +25,7 @@ def rate_findings(title: str, result: NegativeFlips) -> Iterator[str]:
     """
     whole, *classes = result.frame().to_dict("records")
     share, low, high = (100 * whole[f"negative_{end}"] for end in ("share", "low", "high"))
-    rate = (
-        f"{share:.1f} % of the images are right before and wrong after ({low:.1f} to {high:.1f} %)"
-    )
+    rate = f"{share:.1f} % of the examples are right before and wrong after ({low:.1f} to {high:.1f} %)"
     hit = [class_in_words(row["class"]) for row in classes if row["verdict"] == MORE]
     more = f" More than the average in {listed(hit)}." if hit else ""
     yield f"{title}: {rate}{_against_retraining(whole, result.alpha)}.{more}"

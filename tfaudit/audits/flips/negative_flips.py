@@ -21,7 +21,7 @@ from tfaudit.stats.two_way import (
     negative_flips,
 )
 
-ALL = "all images"
+ALL = "all examples"
 MORE, FEWER = "more than average", "fewer than average"
 
 

@@ -83,7 +83,7 @@ class Checks:
         least = self.limits.min_baseline_accuracy
         if self.measurements.doubts or least is None or accuracy >= least:
             return self.measurements.doubts
-        right = f"The baseline is right on {100 * accuracy:.2f} % of the images"
+        right = f"The baseline is right on {100 * accuracy:.2f} % of the examples"
         reason = f"{right}; {100 * least:g} % or more are required."
         return (Doubt(ACCURACY, reason, "Nothing is judged against it.", accuracy, least),)
 
@@ -116,10 +116,10 @@ class Checks:
     def _of_rare_class(self, check: Check, images: int) -> Check:
         """Return a check that the few images of one class do not decide, with a reason that says so."""
         name = class_in_words(check.subject)
-        has = f"{name[0].upper()}{name[1:]} has {plural(images, 'image')}"
+        has = f"{name[0].upper()}{name[1:]} has {plural(images, 'example')}"
         reason = f"{has}: a loss of up to {check.high:.0f} points cannot be excluded"
         if check.images > images:
-            reason += f"; {_about(check.images):,} images would decide"
+            reason += f"; {_about(check.images):,} examples would decide"
         return dataclasses.replace(
             check,
             reason=f"{reason}, limit {check.limit:g}.",
@@ -201,8 +201,8 @@ class Checks:
     def _whole(self, name: str, title: str, losses: Losses, limit: float) -> Check:
         """Check a loss of all images, or of one class that was named beforehand."""
         if not np.isfinite(losses.before[0]):
-            reason = f"The {title} is unknown: a class has no test images."
-            return _unknown(name, limit, reason, "Images of both classes are needed.")
+            reason = f"The {title} is unknown: a class has no test examples."
+            return _unknown(name, limit, reason, "Examples of both classes are needed.")
         outcome = str(_outcomes(losses, limit)[0])
         return self._loss(name, title, losses, 0, limit, outcome)
 
@@ -239,7 +239,7 @@ class Checks:
             return _unknown("group_drop_pp", limit, reason, "`--groups TABLE` names them.")
         row, outcome, alike = _gravest(losses, limits, "groups")
         limit = float(limits[row])
-        name = f"{losses.names[row]} ({plural(int(losses.examples[row]), 'image')})"
+        name = f"{losses.names[row]} ({plural(int(losses.examples[row]), 'example')})"
         check = self._loss(
             "group_drop_pp", f"{self.measurements.score} in {name}", losses, row, limit, outcome
         )
@@ -251,7 +251,7 @@ class Checks:
         """Check the loss of the worst slice: the largest among the slices of the gravest outcome."""
         losses = self.measurements.slices
         if losses is None or not losses.names:
-            reason = "Slices are unknown: there are no features, or too few images."
+            reason = "Slices are unknown: there are no features, or too few examples."
             remedy = "`tfaudit slices DIR` stores features of a study."
             return _unknown("slice_drop_pp", limit, reason, remedy)
         row, outcome, alike = _gravest(losses, limit, "slices")
@@ -314,7 +314,7 @@ class Checks:
             f"({self._level} interval), limit {100 * limit:g} %."
         ]
         if few := int(self.measurements.unknown_classes(bound).sum()):
-            parts.append(f"Unknown, for too few images: {few:,} of the classes.")
+            parts.append(f"Unknown, for too few examples: {few:,} of the classes.")
         for verb, which in (("Collapsed", collapsed), ("Surely lose more", surely & ~collapsed)):
             if names := list(np.array(losses.names, object)[which]):
                 parts.append(f"{verb}: {listed(names, LISTED)}.")
@@ -338,7 +338,7 @@ class Checks:
         images = self.measurements.images_for_every_class(bound)
         if images and images <= self.measurements.classes.examples.min():
             return []
-        needs = f"about {_about(images):,} images of each" if images else "more members"
+        needs = f"about {_about(images):,} examples of each" if images else "more members"
         return [f"Which other classes do is unknown; a limit on every class needs {needs}."]
 
     def flips(self, limit: float) -> Check:
@@ -394,7 +394,7 @@ class Checks:
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:
-            reason = sentence = f"The {subject} is unknown: no test images."
+            reason = sentence = f"The {subject} is unknown: no test examples."
         elif np.isnan(high):
             before, after = self.measurements.members
             sizes = f"{before} against {after} members"
@@ -404,7 +404,7 @@ class Checks:
             of_class = f" of {in_words}" if short else ""
             remedy = self._remedy(design, int(losses.examples[row]), of_class=of_class)
             if high < limit:
-                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of images or more"
+                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of examples or more"
             if low > limit:  # by its own interval alone
                 for_all = _judged_alone(name, len(losses.names) - 1)
                 reason = f"{reason}{for_all}"
@@ -431,7 +431,7 @@ class Checks:
 
     def _data(self, losses: Losses, row: int) -> str:
         count = int(losses.examples[row])
-        images = plural(count, "image")
+        images = plural(count, "example")
         if self.measurements.single:
             return images
         before, after = self.measurements.members
@@ -444,15 +444,15 @@ class Checks:
     ) -> str:
         """Return how many images or members would decide, and how many there are, as the end of a sentence."""
         if design is None:
-            return f"if the true {quantity} is this large, no number of images can decide"
+            return f"if the true {quantity} is this large, no number of examples can decide"
         more = []
         if design.images > images:
-            more.append(f"{_about(design.images):,} images{of_class} (you have {images:,})")
+            more.append(f"{_about(design.images):,} examples{of_class} (you have {images:,})")
         members = self.measurements.members_a_side
         if design.members > members:
             have = f" (you have {members:,})" if members == max(self.measurements.members) else ""
             more.append(f"{_about(design.members):,} members on each side{have}")
-        return f"with {' and '.join(more) or 'a few more images'} this could be decided"
+        return f"with {' and '.join(more) or 'a few more examples'} this could be decided"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         ends = QUANTITIES[name].interval_text(share.low, share.high)
@@ -461,7 +461,7 @@ class Checks:
         sentence = f"{changed}, limit {100 * limit:g} %. {share.remark}".strip()
         check = _check(name, limit, share, _outcome(share, limit), sentence)
         if check.outcome == PASS and self.measurements.overall.few_clusters[0]:
-            needs = f"A pass needs {LEAST_CLUSTERS} clusters of images or more."
+            needs = f"A pass needs {LEAST_CLUSTERS} clusters of examples or more."
             return dataclasses.replace(check, outcome=CANNOT_JUDGE, sentence=f"{sentence} {needs}")
         if check.outcome != CANNOT_JUDGE:
             return check

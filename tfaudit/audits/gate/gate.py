@@ -33,7 +33,6 @@ from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural, require, require_type
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions, require_predictions
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import level_of_look
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
@@ -49,9 +48,9 @@ class Verdict(Result):
     It holds one check per limit that is set, or one per doubt that forbids a verdict; `classes`, the table of
     `Checks.class_frame`; `groups`, that of `Checks.group_frame`; `alpha`, the level of the tests; `examples`, the
     number of test examples; `members`, their numbers in the baseline and in the compressed population; `ties`, the
-    effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader; `examples_are`, the
-    word for the examples in all texts; `read_as`, what the columns of files were read as; the `doubts`, which every
-    outlet says first; and `score`, what the mean of the examples is called.
+    effect of the deployed `argmax` on predictions in which classes tie; `notes` for the reader; `read_as`, what the
+    columns of files were read as; the `doubts`, which every outlet says first; and `score`, what the mean of the
+    examples is called.
     """
 
     checks: tuple[Check, ...]
@@ -61,7 +60,6 @@ class Verdict(Result):
     members: tuple[int, int]
     ties: TieReading
     notes: tuple[str, ...]
-    examples_are: str = "images"
     read_as: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     score: str = "accuracy"
@@ -99,24 +97,6 @@ class Verdict(Result):
     def exit_code(self) -> int:
         """Return the exit code of `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
         return EXIT_CODES[self.outcome]
-
-    def about(self, noun: str) -> Verdict:
-        """Return the verdict with another word for images in its texts, such as "rows"."""
-        checks = (
-            dataclasses.replace(
-                check,
-                reason=with_noun(check.reason, noun),
-                sentence=with_noun(check.sentence, noun),
-            )
-            for check in self.checks
-        )
-        return dataclasses.replace(
-            self,
-            checks=tuple(checks),
-            notes=tuple(with_noun(note, noun) for note in self.notes),
-            examples_are=noun,
-            doubts=tuple(doubt.about(noun) for doubt in self.doubts),
-        )
 
     def with_doubts(self, doubts: tuple[Doubt, ...]) -> Verdict:
         """Return the verdict if there are doubts: nothing is judged."""

@@ -647,7 +647,7 @@ def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
     """Return the measurements at the level of a comparison."""
     baseline, compressed = comparison.baseline, comparison.compressed
     single = _is_single(comparison)
-    overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all images",))
+    overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all examples",))
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     ties = tie_reading(comparison)

@@ -56,7 +56,7 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         with_images = ""
         if 2 * EXTREMES <= len(enough) < len(shown):
             shown = enough
-            with_images = f" ({LEAST_IMAGES} images or more)"
+            with_images = f" ({LEAST_IMAGES} examples or more)"
         ends = f"{EXTREMES} largest and {EXTREMES} smallest losses"
         title = f"{name}: {ends} of {len(shown)}{with_images}"
         shown = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])

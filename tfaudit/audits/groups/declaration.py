@@ -7,13 +7,13 @@ GROUPS = Declaration(
     name="groups",
     title="Groups",
     question="Which groups lose more accuracy than the rest?",
-    method=("Groups and individuals of the data, each against the images overall."),
+    method=("Groups and individuals of the data, each against the examples overall."),
     source="[P] 4.1",
     charts=(
         Chart(
             name="groups",
             description=(
-                "A line per group: its accuracy before and after compression, with intervals over images and members."
+                "A line per group: its accuracy before and after compression, with intervals over examples and members."
             ),
             draw=lambda result: result.groups_chart(),
         ),

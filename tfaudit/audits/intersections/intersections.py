@@ -159,10 +159,10 @@ def intersections(
         if len(enough):
             gaps.append(_gap(comparison, grouping, enough))
     if not gaps:
-        got = f"groups of fewer than {LEAST_IMAGES} images"
+        got = f"groups of fewer than {LEAST_IMAGES} examples"
         raise InputError("columns", got, f"one of {LEAST_IMAGES} or more")
     if small:
-        notes.append(f"Left out: {plural(small, 'group')} of fewer than {LEAST_IMAGES} images.")
+        notes.append(f"Left out: {plural(small, 'group')} of fewer than {LEAST_IMAGES} examples.")
     table = pd.DataFrame(gaps)
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)

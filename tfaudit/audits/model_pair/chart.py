@@ -60,7 +60,7 @@ def _bars(shown: pd.DataFrame) -> pd.DataFrame:
 
 def _named_classes(shown: pd.DataFrame) -> Layers:
     y = row_axis(shown["name"], limit=130)
-    x = alt.X("share_pp:Q", title="% of the class's images", axis=alt.Axis(tickCount=6))
+    x = alt.X("share_pp:Q", title="% of the class's examples", axis=alt.Axis(tickCount=6))
     bars = alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18)).mark_bar(height=11)
     bars = bars.encode(x=x, y=y, color=COLOUR, opacity=STRENGTH, tooltip=TOOLTIP)
     base = alt.Chart(shown).encode(y=y, tooltip=TOOLTIP)
@@ -82,7 +82,7 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
         scale=alt.Scale(nice=False),
         axis=alt.Axis(grid=False),
     )
-    y = alt.Y("share_pp:Q", title="% of the class's images")
+    y = alt.Y("share_pp:Q", title="% of the class's examples")
     sides = _bars(shown).query("share_pp != 0")[["rank", "kind", "share_pp", "claimed"]]
     bars = alt.Chart(sides, width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))

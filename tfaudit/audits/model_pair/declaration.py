@@ -7,13 +7,15 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 MODEL_PAIR = Declaration(
     name="model_pair",
     title="One model against one",
-    question="Which images does compression get wrong now, and could that be luck?",
-    method=("Images newly wrong and newly correct, by McNemar's exact test and Tango's interval."),
+    question="Which examples does compression get wrong now, and could that be luck?",
+    method=(
+        "Examples newly wrong and newly correct, by McNemar's exact test and Tango's interval."
+    ),
     source="[M] [T]",
     charts=(
         Chart(
             description=(
-                "Share of each class's images newly wrong and newly correct, "
+                "Share of each class's examples newly wrong and newly correct, "
                 "with the change of recall and its interval."
             ),
             shown=lambda result: bool(result.frame()[["lost", "won"]].to_numpy().any()),
@@ -40,7 +42,7 @@ MODEL_PAIR = Declaration(
         ),
         catalogue="pairs",
         rows=lambda result: pd.DataFrame([result.summary()]),
-        title="All images, with {result.level} confidence intervals",
+        title="All examples, with {result.level} confidence intervals",
     ),
     tables={
         "classes": Table(

@@ -53,4 +53,4 @@ def flips_chart(flips: pd.DataFrame) -> Drawing:
     numbers = base.mark_text(fontSize=11).encode(text=alt.Text("images:Q"))
     chart = alt.layer(squares, numbers)
     left_out = int(cells["images"].sum() - shown["images"].sum())
-    return chart.properties(title=f"{left_out:,} images in other pairs") if left_out else chart
+    return chart.properties(title=f"{left_out:,} examples in other pairs") if left_out else chart

@@ -40,7 +40,7 @@ def _lines(frame: pd.DataFrame, y: alt.Y, figure: alt.Tooltip, wanted: float) ->
     hues = [HUES[i % len(HUES)] for i in range(len(counts))]
     base = alt.Chart(shown, width=WIDTH, height=220)
     scale = alt.Scale(type="log", nice=False)
-    x = alt.X("images:Q", title="images of the class", scale=scale, axis=alt.Axis(format=",d"))
+    x = alt.X("images:Q", title="examples of the class", scale=scale, axis=alt.Axis(format=",d"))
     lines = base.mark_line(point=True).encode(
         x=x,
         y=y,

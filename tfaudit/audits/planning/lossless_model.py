@@ -171,8 +171,8 @@ class _Pilot:
         labels, sizes = comparison.baseline.labels, comparison.class_examples.astype(float)
         rows = sizes >= 2
         if not rows.any():
-            expected = "a pilot study with images of a class"
-            raise InputError("comparison", "no class with 2 images or more", expected)
+            expected = "a pilot study with examples of a class"
+            raise InputError("comparison", "no class with 2 examples or more", expected)
         before, after = comparison.before, comparison.after
         paired = bool(comparison.pairs) or comparison.members == (1, 1)
         sides = [after * 1.0 - before] if paired else [after, before]

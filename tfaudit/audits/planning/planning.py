@@ -232,7 +232,7 @@ def plan_gate(
     if others := [QUANTITIES[name].title for name in limits.as_dict() if name not in PLANNED]:
         notes.append(f"Not simulated: {listed(others)}. These limits can only lower the shares.")
     if pilot is not None and pilot.clusters is not None:
-        notes.append("The images of the pilot form clusters; those of the plan are independent.")
+        notes.append("The examples of the pilot form clusters; those of the plan are independent.")
     passes = [[model.passes(limits, k, n, alpha=alpha) for n in images] for k in members]
     enough = [model.images_needed(limits, k, POWER, alpha=alpha) for k in members]
     promises = np.full((len(members), 2), np.nan)
@@ -288,8 +288,8 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
         require(class_name in losses.names, "class_name", class_name, "a class of the study")
         rows = rows & (np.array(losses.names, object) == class_name)
     if not rows.any():
-        expected = "a pilot study with images of the class"
-        raise InputError("measurements", "no class with 2 images or more", expected)
+        expected = "a pilot study with examples of the class"
+        raise InputError("measurements", "no class with 2 examples or more", expected)
     images = losses.examples[rows]
     members = measurements.members_a_side
     shared = losses.overlap[rows]

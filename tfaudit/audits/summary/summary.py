@@ -268,10 +268,10 @@ def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
     notes = []
     if unclear := verdicts.get(CANNOT_TELL):
         notes.append(
-            f"Cannot tell whether more images change (PIEs) than by chance (p > {alpha:g}): {listed(unclear)}."
+            f"Cannot tell whether more examples change (PIEs) than by chance (p > {alpha:g}): {listed(unclear)}."
         )
     if usual := verdicts.get(CONSISTENT):
-        notes.append(f"No more images change (PIEs) than by chance: {listed(usual)}.")
+        notes.append(f"No more examples change (PIEs) than by chance: {listed(usual)}.")
     if few:
         least = listed(
             [
@@ -279,7 +279,7 @@ def _notes_on_chance(chances: Mapping[str, Chance], alpha: float) -> list[str]:
                 for title, null in few.items()
             ]
         )
-        notes.append(f"Too few models to test how many images change (PIEs): {least}.")
+        notes.append(f"Too few models to test how many examples change (PIEs): {least}.")
     return notes
 
 

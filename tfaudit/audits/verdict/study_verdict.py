@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -23,7 +22,6 @@ from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
 from tfaudit.errors import listed
 from tfaudit.runtime.names import class_in_words
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.multiplicity import adjust
 
 NAMED = 10
@@ -124,19 +122,6 @@ class StudyVerdict(Result):
         ]
         gone = (f"{titles[key]}: {sentence}" for key, sentence in self.collapsed.items())
         return (*self.missing, *own, *gone)
-
-    def about(self, noun: str) -> StudyVerdict:
-        """Return the verdict with another word for images in its texts, such as "rows"."""
-        said = functools.partial(with_noun, noun=noun)
-        return dataclasses.replace(
-            self,
-            table=self.table.assign(reason=self.table["reason"].map(said)),
-            headline=said(self.headline),
-            collapsed={key: said(sentence) for key, sentence in self.collapsed.items()},
-            verdicts={key: verdict.about(noun) for key, verdict in self.verdicts.items()},
-            doubts=tuple(doubt.about(noun) for doubt in self.doubts),
-            notes=tuple(map(said, self.notes)),
-        )
 
     @property
     def lead(self) -> str | None:
@@ -514,7 +499,7 @@ class _Variant:
         """Return the worst class and its recalls, and whether chance may explain them."""
         worst = self.worst
         if worst is None:
-            return "no class has test images"
+            return "no class has test examples"
         before = 100 * worst["before"]
         recalls = f"from {before:.1f} to {100 * worst['after']:.1f} %"
         if worst["loss"] == 0:
@@ -548,7 +533,7 @@ class _Variant:
         if worst["low"] > -MARGIN_PP and worst["high"] < MARGIN_PP:
             return f"less than {MARGIN_PP:g} points"
         count = int(worst["examples"])
-        few = f"{count:,} images of it"
+        few = f"{count:,} examples of it"
         if self.measurements and worst["of_members"] > worst["of_images"]:
             few = f"{max(self.measurements.members)} models"
         interval = f"({-worst['high']:+.1f} to {-worst['low']:+.1f} points)"

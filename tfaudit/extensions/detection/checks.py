@@ -11,7 +11,6 @@ from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, Check, Checks
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Losses, Measurements
 from tfaudit.extensions.detection.limits import BoxLimits
-from tfaudit.runtime.nouns import with_noun
 
 
 def box_checks(
@@ -31,13 +30,7 @@ def box_checks(
     checks = []
     if recall is not None:
         check = of_boxes.worst_class_drop_pp(recall)
-        check = dataclasses.replace(
-            check,
-            name="box_recall_drop_pp",
-            reason=with_noun(check.reason, "boxes"),
-            sentence=with_noun(check.sentence, "boxes"),
-        )
-        checks.append(check)
+        checks.append(dataclasses.replace(check, name="box_recall_drop_pp"))
     if (limit := allowed.get("false_positives_per_image")) is not None:
         few = bool(precision.few_clusters[0])
         checks.append(_of_false_positives(false_positives, limit, few, 1 - measured.alpha))

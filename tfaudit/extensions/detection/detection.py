@@ -23,7 +23,6 @@ from tfaudit.extensions.detection.doubts import doubts_of
 from tfaudit.extensions.detection.limits import BoxLimits
 from tfaudit.extensions.detection.matching import Matches, best_threshold, matched
 from tfaudit.outcomes import Outcomes
-from tfaudit.runtime.nouns import with_noun
 from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import least_variance, mean_change
@@ -156,9 +155,9 @@ def detect(
     mean, at_half = (precision.losses(name, measure) for name, measure in MEASURES.items())
     absent = names[~names.isin(losses["class"].names)]
     notes = [
-        f"A box counts as found at IoU .5 and a score of {chosen:.3g} or more"
+        f"Examples are true boxes; one counts as found at IoU .5 and a score of {chosen:.3g} or more"
         + (", where the baseline's F1 is best." if threshold is None else "."),
-        *(with_noun(note, "boxes") for note in measured.notes),
+        *measured.notes,
     ]
     if len(absent):
         notes.append(f"Without true boxes, and not judged: {listed([*absent])}.")

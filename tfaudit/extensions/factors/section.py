@@ -115,5 +115,5 @@ def _goodness_of_fit(fit: Factors) -> str:
     return (
         f"R² {facts['r_squared']:.3f}, adjusted {facts['r_squared_adjusted']:.3f}, of {facts['rows']:,} rows; "
         f"condition number {condition}, Durbin-Watson {facts['durbin_watson']:.2f}, Breusch-Pagan p "
-        f"{p_text(facts['breusch_pagan_p'])}. All members see the same images, so rows are not independent."
+        f"{p_text(facts['breusch_pagan_p'])}. All members see the same examples, so rows are not independent."
     )

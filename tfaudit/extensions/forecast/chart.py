@@ -18,7 +18,7 @@ def margins_chart(images: pd.DataFrame) -> Drawing:
     rows = pd.DataFrame({"margin": levels, "images": np.searchsorted(margin, levels, side="right")})
     base = alt.Chart(rows[rows["images"] > 0], width=WIDTH - 60, height=220)
     x = alt.X("margin:Q", title="margin before compression, at most").scale(type="log", nice=False)
-    y = alt.Y("images:Q", title="images").scale(type="log", nice=False)
+    y = alt.Y("images:Q", title="examples").scale(type="log", nice=False)
     return base.mark_line(strokeWidth=2.5, color=HUES[0]).encode(
         x=x, y=y, tooltip=tooltips("images", margin=".3f")
     )
@@ -33,7 +33,7 @@ def found_chart(table: pd.DataFrame) -> Drawing:
     shares = ["looked_share", "found_share", "found_low", "found_high"]
     shown = table.assign(**100 * table[shares])
     base = alt.Chart(shown, width=WIDTH - 60, height=240)
-    x = alt.X("looked_share:Q", title="images looked at, smallest margins first, %")
+    x = alt.X("looked_share:Q", title="examples looked at, smallest margins first, %")
     y = alt.Y("found_share:Q", title="changes found, %").scale(domain=(0, 100))
     band = base.mark_area(opacity=0.2, color=HUES[0]).encode(
         x=x, y=alt.Y("found_low:Q"), y2=alt.Y2("found_high:Q")

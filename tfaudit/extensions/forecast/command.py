@@ -28,9 +28,9 @@ def forecast(
     images: Annotated[
         ImageOptions, Group.of_fields(ImageOptions, "examples", "baseline_preprocess")
     ],
-    first: Annotated[int, option("Number of images to list.")] = SHOWN,
+    first: Annotated[int, option("Number of examples to list.")] = SHOWN,
     csv: Annotated[
-        Path | None, output_file("Write all images here, the most endangered first.")
+        Path | None, output_file("Write all examples here, the most endangered first.")
     ] = None,
 ) -> None:
     """List the images whose predictions compression is likely to change first. Nothing is compressed.
@@ -49,16 +49,15 @@ def forecast(
         models = predict_models(model, [], data, images, steps=steps)
     result = forecast_images(models.baseline)
     facts = result.summary()
-    noun = models.examples_are
     names = ["example", "class", "prediction", "second", "margin"]
     rows = result.frame().head(first)[names].itertuples(index=False, name=None)
     table = Grid.of_rows(names, ([*words, f"{margin:.4f}"] for *words, margin in rows), words=4)
-    out.print(f"The first {first:,} of {facts['images']:,} {noun}\n")
+    out.print(f"The first {first:,} of {facts['images']:,} examples\n")
     out.print(table.in_terminal(gap=2))
     out.print(
-        f"In {facts['margins_below_0.1']:,} of {facts['images']:,} {noun} the two best classes are within 0.1. "
+        f"In {facts['margins_below_0.1']:,} of {facts['images']:,} examples the two best classes are within 0.1. "
         "Look at these first after compression. Margins tell which predictions change, not which classes lose."
     )
     if csv:
         write_requested("csv", csv, csv_bytes(result.frame()))
-        out.tell(f"images: {csv}")
+        out.tell(f"examples: {csv}")

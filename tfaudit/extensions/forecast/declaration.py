@@ -35,12 +35,12 @@ def findings(title: str, result: ForecastQuality) -> Iterator[str]:
 FORECAST = Declaration(
     name="forecast",
     title="Forecast",
-    question="Did the dense model show which images would change?",
+    question="Did the dense model show which examples would change?",
     method=(
-        "Images with a small margin between the two best classes before compression, "
+        "Examples with a small margin between the two best classes before compression, "
         "and the predictions that have changed."
     ),
-    part="Which images",
+    part="Which examples",
     source="[De], intervals [C]",
     tables={
         "looked": Table(

@@ -9,7 +9,6 @@ from tfaudit.app import audit_page
 from tfaudit.app.controls import shown_variant
 from tfaudit.app.exemplars import draw_images, named
 from tfaudit.app.markdown import escape
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.viewer_page import ViewerPage
 from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 
@@ -17,7 +16,7 @@ AFTER = ["compressed_mode", "compressed_share", "after_right", "kind", "lost_sha
 """Columns of an image's predictions after compression."""
 
 MARGINS = (
-    "The margin of an image is the probability of its predicted class minus that of the second best, before "
+    "The margin of an example is the probability of its predicted class minus that of the second best, before "
     "compression. Small ones change first."
 )
 
@@ -31,7 +30,7 @@ def page(study_audit: StudyAudit) -> None:
     if not data.has_probabilities(BASELINE):
         return
     first = study_audit.result("smallest_margins", BASELINE).set_index("index")
-    st.header(with_noun(f"Look at these {len(first):,} images first"))
+    st.header(f"Look at these {len(first):,} examples first")
     told = "The smallest margins between two classes before compression come first."
     key = shown_variant(study_audit) if data.compressed_keys else BASELINE
     changes = image_changes(study_audit.counts(BASELINE), study_audit.counts(key))
@@ -42,7 +41,7 @@ def page(study_audit: StudyAudit) -> None:
         rows = rows.drop(columns=AFTER)
     else:
         changed = changes["kind"] != UNCHANGED
-        counts = f"{changed[first.index].sum():,} of these and {changed.sum():,} of all {len(changed):,} images"
+        counts = f"{changed[first.index].sum():,} of these and {changed.sum():,} of all {len(changed):,} examples"
         told += f" With {data.titles[key]}, {counts} change their prediction."
-    st.markdown(escape(with_noun(told)))
+    st.markdown(escape(told))
     draw_images(study_audit, key, rows)

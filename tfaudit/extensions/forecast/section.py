@@ -20,7 +20,7 @@ def forecast_section(study_audit: StudyAudit) -> Section | None:
     section = audit_section(study_audit, "forecast")
     if section is None:
         return None
-    heading = "Images to look at first: the smallest margins before compression"
+    heading = "Examples to look at first: the smallest margins before compression"
     return dataclasses.replace(section, gallery=(heading, _first_images(study_audit)))
 
 

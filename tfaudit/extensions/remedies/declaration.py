@@ -9,7 +9,7 @@ REMEDIES = Declaration(
     method=(
         "Training with it against its control, plain fine-tuning of the same length: in "
         "accuracy, the worst class, the largest excess gap of a class, negative flips and "
-        "PIEs, images whose prediction changes."
+        "PIEs, examples whose prediction changes."
     ),
     part="In use",
     source="[Y] [HB], intervals [C]",

@@ -102,7 +102,7 @@ def remedies(
     """
     require_level("alpha", alpha)
     notes = [
-        "Intervals of worst-class recall and of the largest excess gap are over members, for these images."
+        "Intervals of worst-class recall and of the largest excess gap are over members, for these examples."
     ]
     rows = [_rows(title, *trio, alpha) for title, trio in trios.items()]
     table = pd.concat(rows, ignore_index=True)
@@ -112,7 +112,7 @@ def remedies(
     table["verdict"] = np.where(table["p_holm"] <= alpha, verdict, CANNOT_TELL)
     if (table["members"] == 1).any():
         notes.append(
-            "A single pair of models has intervals over images alone, and no interval for the worst class."
+            "A single pair of models has intervals over examples alone, and no interval for the worst class."
         )
     return Remedies(table, alpha, tuple(notes))
 

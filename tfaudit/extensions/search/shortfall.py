@@ -74,7 +74,7 @@ def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
         return []
     present = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return [
-        f"Without any harm all classes pass this limit in 4 of 5 searches if about {needed:,} images of each class "
+        f"Without any harm all classes pass this limit in 4 of 5 searches if about {needed:,} examples of each class "
         f"judge; here {present} do."
     ]
 

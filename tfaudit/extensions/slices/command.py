@@ -45,5 +45,5 @@ def slices(
         if AUDITS["slices"].applies(study_audit.data, key):
             result = study_audit.result("slices", key)
             lines = [*findings(title, result)]
-            none = f"{title}: none of {len(result.frame())} slices loses more than all images."
+            none = f"{title}: none of {len(result.frame())} slices loses more than all examples."
             out.print("\n".join(lines or [none]))

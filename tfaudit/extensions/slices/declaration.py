@@ -30,10 +30,10 @@ def findings(title: str, result: Slices) -> Iterator[str]:
 SLICES = Declaration(
     name="slices",
     title="Slices",
-    question="Which images pay, where no group is known?",
+    question="Which examples pay, where no group is known?",
     method=(
-        "Clusters of the dense model's features that lose most on one half of the images, each tested against all "
-        "images on the other half."
+        "Clusters of the dense model's features that lose most on one half of the examples, each tested against all "
+        "examples on the other half."
     ),
     part="Who pays",
     source="intervals [C], correction [H]",

@@ -9,14 +9,13 @@ from tfaudit.app import audit_page
 from tfaudit.app.controls import shown_variant
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import page_of
-from tfaudit.app.nouns import with_noun
 from tfaudit.app.url_state import choose_from
 from tfaudit.app.viewer_page import ViewerPage
 from tfaudit.audits.flips.image_changes import image_changes
 
 SLICES = (
-    "A slice is a cluster of images that look alike to the dense model, chosen on one half of the images and tested on "
-    "the other."
+    "A slice is a cluster of examples that look alike to the dense model, chosen on one half of them and tested "
+    "on the other."
 )
 
 PAGE = ViewerPage(__name__, "Slices", ("slices",), "groups", definition=SLICES)
@@ -37,7 +36,7 @@ def page(study_audit: StudyAudit) -> None:
         return
     number = choose_from(
         st.selectbox,
-        with_noun("Images of slice"),
+        "Examples of slice",
         list(names),
         "slice",
         next(iter(names)),
@@ -45,5 +44,5 @@ def page(study_audit: StudyAudit) -> None:
         resets=("page",),
     )
     changes = image_changes(study_audit.counts(BASELINE), study_audit.counts(key))
-    st.caption(with_noun("Images that most models lose come first."))
+    st.caption("Examples that most models lose come first.")
     draw_cards(study_audit, key, page_of(changes.iloc[result.images(number)], PAGE_SIZE, "page"))

@@ -52,7 +52,7 @@ def _figures(found: StudyDistortion) -> Iterator[Figure]:
         chart = slope_chart(found.named(found.slopes), means)
         yield Figure("slopes", chart, description, "Slopes, as published: not corrected")
         if means["alpha"].notna().any():
-            description = "Corrected slope with its interval over images and members."
+            description = "Corrected slope with its interval over examples and members."
             yield Figure("slope-intervals", interval_chart(means), description, "Corrected slopes")
     description = "Mean accuracy and mean slope of every variant with standard errors."
     chart = tradeoff_chart(level_table(found.slopes))

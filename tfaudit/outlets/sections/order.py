@@ -29,7 +29,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "divergence",
         "distortion",
     ),
-    "Which images": (
+    "Which examples": (
         "negative_flips",
         "attributes",
         "trends",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from tfaudit.audits.declaration import Declaration
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.exemplar_cards import Card
 from tfaudit.outlets.grid import Grid
-from tfaudit.runtime.nouns import with_noun
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -123,22 +121,6 @@ class Section:
         ]
         shown_first = (*filter(None, [shown]), *folded)
         return dataclasses.replace(self, figures=shown_first, tables=tuple(tables))
-
-    def about(self, noun: str) -> Section:
-        """Return the section with the word for the examples of the study, such as "rows", in the place of "images"."""
-        said = functools.partial(with_noun, noun=noun)
-        figures = [dataclasses.replace(each, title=said(each.title)) for each in self.figures]
-        return dataclasses.replace(
-            self,
-            title=said(self.title),
-            question=said(self.question),
-            method=said(self.method),
-            figures=tuple(figures),
-            tables=tuple(table.about(noun) for table in self.tables),
-            notes=tuple(map(said, self.notes)),
-            gallery=(said(self.gallery[0]), self.gallery[1]),
-            findings=tuple(map(said, self.findings)),
-        )
 
     @property
     def panels(self) -> list[tuple[str, list[Figure]]]:
