@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.keras_archive import check_archive
 from tfaudit.errors import InputError, one_line
+from tfaudit.extensions import declared, load
 from tfaudit.runtime.captured_output import start_tensorflow
 from tfaudit.study.model_source import conversion
 
@@ -70,8 +71,8 @@ def load_keras(path: Path) -> keras.Model:
     start_tensorflow()
     import keras
 
-    import tfaudit.compress.quantization_aware.layers  # noqa: F401 - registers its layers
-
+    for _, place in declared("layers").values():
+        load(place)  # registers it
     check_archive(path)
     try:
         return keras.saving.load_model(path, compile=False)

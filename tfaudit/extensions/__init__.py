@@ -23,6 +23,7 @@ OURS = (
     "exports",
     "factors",
     "forecast",
+    "quantization_aware",
     "ray",
     "remedies",
     "search",
@@ -52,6 +53,8 @@ class Extension:
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
+        quantization_remedies: the same of int8 variants.
+        layers: Keras layers that saved models may hold.
         engines: engines of `tfaudit.run`, functions of directory, `EngineOptions`, splits and versions.
         commands: subcommands of `tfaudit`, functions with Typer's annotations.
         gate_files: files that `tfaudit gate` writes, each an `Outlet` and a flag of its name.
@@ -72,6 +75,8 @@ class Extension:
     limits: Places = dataclasses.field(default_factory=dict)
     quantities: Places = dataclasses.field(default_factory=dict)
     remedies: Places = dataclasses.field(default_factory=dict)
+    quantization_remedies: Places = dataclasses.field(default_factory=dict)
+    layers: Places = dataclasses.field(default_factory=dict)
     engines: Places = dataclasses.field(default_factory=dict)
     commands: Places = dataclasses.field(default_factory=dict)
     gate_files: Places = dataclasses.field(default_factory=dict)

@@ -28,10 +28,6 @@ from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import PolynomialDecay, Schedule
 from tfaudit.compress.pruning.sparsity import sparsity_at
-from tfaudit.compress.quantization_aware.quantization_aware import (
-    check_rounding,
-    quantization_aware,
-)
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part
@@ -70,7 +66,7 @@ class MemberMaker:
         self._train, self._test = splits or load_splits(store.study)
         store.require_same_data(train=Fingerprint.of(self._train), test=Fingerprint.of(self._test))
         self._trainer = functools.cache(self._new_trainer)
-        self._aware_trainer = functools.cache(self._new_aware_trainer)
+        self._remedy_trainer = functools.cache(self._new_remedy_trainer)
         self._load = functools.partial(load_member, store, data=self._train)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
         self._callbacks: dict[Remedy, Any] = {}
@@ -83,7 +79,7 @@ class MemberMaker:
         elif not isinstance(variant, Quantized):
             self._trainer(key)
         elif variant.remedies:
-            self._aware_trainer(key)
+            self._remedy_trainer(key)
 
     def make(
         self,
@@ -141,10 +137,10 @@ class MemberMaker:
         kept = variant.keep_float
         history = None
         if variant.remedies:
-            parent = _aware(parent, variant)
+            parent = _copy_to_train(variant, parent)
             kept = ()
             split_seed = self._store.study.member_seed(variant.after, member)
-            history = self._aware_trainer(variant.key).train(
+            history = self._remedy_trainer(variant.key).train(
                 parent, seed, split_seed=split_seed, checkpoint=checkpoint
             )
         content = quantize(
@@ -256,30 +252,30 @@ class MemberMaker:
         study = self._store.study
         return trainer_of(study, study.planned_retraining, self._train)
 
-    def _new_aware_trainer(self, key: str) -> Trainer:
+    def _new_remedy_trainer(self, key: str) -> Trainer:
         study = self._store.study
         variant = cast(Quantized, study.variant(key))
         training = study.planned_retraining
         if not isinstance(training, Training):
             got = f"a training function with the remedy {variant.remedies[0].name!r}"
             raise InputError("retraining", got, "a tfaudit.Training")
-        return Trainer(study, training, self._train, rewrite=lambda model: _aware(model, variant))
+        return Trainer(
+            study, training, self._train, rewrite=functools.partial(_copy_to_train, variant)
+        )
 
 
 def _check_conversion(model: keras.Model, variant: Quantized) -> None:
     """Raise an `InputError` if a model, trained or not, has layers that cannot be quantized as a variant says."""
     if variant.remedies:
-        check_rounding(model, variant.keep_float)
+        variant.remedies[0].check(model, variant.keep_float)
     else:
         check_layers(model, variant.kind)
         kept_layers(model, variant.keep_float)
 
 
-def _aware(model: keras.Model, variant: Quantized) -> keras.Model:
-    """Return a copy of a model with quantization-aware layers, as a variant specifies."""
-    return quantization_aware(
-        model, keep_float=variant.keep_float, **variant.remedies[0].settings()
-    )
+def _copy_to_train(variant: Quantized, model: keras.Model) -> keras.Model:
+    """Return the copy of a model that the remedy of a variant trains before it is quantized."""
+    return cast(keras.Model, variant.remedies[0].copy(model, variant.keep_float))
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:

@@ -9,7 +9,6 @@ lazy_names(
         "Training": "training",
         "Pruned": "variants",
         "Quantized": "variants",
-        "QuantizationAwareRemedy": "remedies",
         "rounds": "iterative",
     },
 )

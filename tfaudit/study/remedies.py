@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.extensions import Registry
-from tfaudit.study.settings import (
-    changed_settings,
-    check_settings,
-)
+from tfaudit.study.settings import changed_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,38 +48,22 @@ class Remedy:
         return dataclasses.asdict(self)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class QuantizationAwareRemedy(Remedy):
-    """Quantization-aware training of a copy of the dense member before it is quantized; see `quantization_aware`.
-
-    >>> QuantizationAwareRemedy().title
-    'quantization-aware'
-    """
-
-    momentum: float = 0.99
-    name: ClassVar[str] = "quantization_aware"
-    word: ClassVar[str] = "quantization-aware"
-
-    def __post_init__(self) -> None:
-        check_settings(self, momentum=(0 <= self.momentum < 1, "a share in [0, 1)"))
-
-
 REMEDIES = Registry("remedies", {})
 """Remedies of pruning by name; each has a method `callback`."""
 
-QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {
-    "quantization_aware": QuantizationAwareRemedy
-}
-"""Remedies of int8 by name."""
+QUANTIZATION_REMEDIES = Registry("quantization_remedies", {})
+"""Remedies of int8 by name; each has methods `check` and `copy`, which take a model and the layers to keep in float."""
 
 
 def in_words(remedies: Sequence[Remedy], settings: Collection[str] = ()) -> str:
     """Return the name in tables for a model trained with remedies, with the named settings if they are changed.
 
-    >>> in_words([QuantizationAwareRemedy(momentum=0.9)])
-    'quantization-aware'
-    >>> in_words([QuantizationAwareRemedy(momentum=0.9)], ["momentum"])
-    'quantization-aware (momentum 0.9)'
+    >>> @dataclasses.dataclass(frozen=True, kw_only=True)
+    ... class Cooling(Remedy):
+    ...     degrees: float = 1.0
+    ...     name, word = "cooling", "cooled"
+    >>> in_words([Cooling(degrees=2.0)]), in_words([Cooling(degrees=2.0)], ["degrees"])
+    ('cooled', 'cooled (degrees 2)')
     """
     return " + ".join(remedy.title_with(settings) for remedy in remedies)
 
@@ -90,9 +71,7 @@ def in_words(remedies: Sequence[Remedy], settings: Collection[str] = ()) -> str:
 def distinguishing_settings(several: Collection[Sequence[Remedy]]) -> tuple[str, ...]:
     """Return the settings without which `in_words` would describe different remedies alike.
 
-    >>> distinguishing_settings([[QuantizationAwareRemedy()], [QuantizationAwareRemedy(momentum=0.9)]])
-    ('momentum',)
-    >>> distinguishing_settings([[], [QuantizationAwareRemedy()]])
+    >>> distinguishing_settings([[], []])
     ()
     """
     if len({in_words(remedies) for remedies in several}) == len(several):
@@ -107,8 +86,6 @@ def distinguishing_settings(several: Collection[Sequence[Remedy]]) -> tuple[str,
 def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:
     """Return remedies from one or several of them, their names, or their JSON values; none from None.
 
-    >>> [remedy.key for remedy in remedies_of("quantization_aware", QUANTIZATION_REMEDIES)]
-    ['quantization_aware']
     >>> remedies_of(None), remedies_of([])
     ((), ())
     """

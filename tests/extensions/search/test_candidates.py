@@ -83,7 +83,7 @@ def table_of(plan):
 
 def test_the_last_layer_in_float_is_tried_after_plain_int8_and_before_other_choices(net):
     table = table_of(candidates(lambda: copy_of(net), training=True))
-    choices = table[table["is_choice"] & ~table["aware"] & (table["kind"] == "int8")]
+    choices = table[table["is_choice"] & ~table["quantization_aware"] & (table["kind"] == "int8")]
     last = choices[choices["last"]]
     assert last["level"].tolist() == [0, *sorted(LEVELS["channel"])]
     assert choices.groupby("control").head(1).index.equals(last.index)
@@ -139,10 +139,11 @@ def test_a_model_of_which_no_layer_can_lose_channels_loses_weights_only():
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
 
 
-def test_no_channels_are_removed_without_the_extension_that_removes_them(net, monkeypatch):
+def test_candidates_need_the_extensions_that_make_them(net, monkeypatch):
     monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
     plan = candidates(lambda: copy_of(net), training=True)
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
+    assert not any(candidate.quantization_aware for candidate in plan)
 
 
 @pytest.mark.parametrize("level", [0.25, 0.75])

@@ -184,7 +184,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(
 def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(
     maker, training, tmp_path, pruned
 ):
-    candidate = Candidate("int8", pruned, aware=True)
+    candidate = Candidate("int8", pruned, quantization_aware=True)
     assert not maker.is_trained(candidate.preparation)
     in_float = maker.predictions(candidate.preparation)
     assert maker.is_trained(candidate.preparation)

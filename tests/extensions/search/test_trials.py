@@ -20,7 +20,7 @@ CHOICES = (
     {"last": True},
     {"percentile": 99.99},
     {"percentile": 99.999, "spared": 1},
-    {"aware": True},
+    {"quantization_aware": True},
 )
 as_it_is_and_pruned = pytest.mark.parametrize("pruned", [None, HALF], ids=["as it is", "pruned"])
 

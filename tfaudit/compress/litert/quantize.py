@@ -35,14 +35,17 @@ from tfaudit.compress.litert.conversion_error import (
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
 from tfaudit.compress.litert.operators import float_operators
+from tfaudit.compress.litert.own_ranges import (
+    exporting,
+    is_quantization_aware,
+    require_ranges,
+)
 from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
 from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs, file_names
 from tfaudit.compress.pruning.kernels import EMBEDDINGS, KERNELS, find_kernels, owners
-from tfaudit.compress.quantization_aware.fake_quantization import exporting
-from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.errors import InputError, listed, require, require_least, require_one_of
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
@@ -211,9 +214,11 @@ def quantize(
     return quantized_in_tensorflow(model, kind, source | file)
 
 
-def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool) -> None:
+def _check_kind(
+    model: keras.Model, kind: str, quantization_aware: bool, *, has_images: bool
+) -> None:
     """Raise an `InputError` if a kind does not fit a quantization-aware model, or calibration images are missing."""
-    if aware:
+    if quantization_aware:
         if kind != AWARE:
             raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
         require_ranges(model)
@@ -224,7 +229,7 @@ def _check_kind(model: keras.Model, kind: str, aware: bool, *, has_images: bool)
 
 def _check_options(
     kind: str,
-    aware: bool,
+    quantization_aware: bool,
     kept: _Groups,
     layer_types: Mapping[str, str],
     percentile: float,
@@ -242,22 +247,22 @@ def _check_options(
     for name in layer_types.values():
         require_one_of("layer_types", name, LAYER_TYPES)
     if kept:
-        _require_kind("keep_float", kind, aware, "int8", *packed)
+        _require_kind("keep_float", kind, quantization_aware, "int8", *packed)
     if layer_types:
-        _require_kind("layer_types", kind, aware, *packed)
+        _require_kind("layer_types", kind, quantization_aware, *packed)
     if percentile < 100:
-        _require_kind("percentile", kind, aware, "int8")
+        _require_kind("percentile", kind, quantization_aware, "int8")
     if not per_channel:
-        _require_kind("per_channel", kind, aware, "int8")
+        _require_kind("per_channel", kind, quantization_aware, "int8")
     if io != FLOAT and kind != "int8":
         raise InputError("io", f"{io!r} for kind {kind!r}", f"{FLOAT!r}, or kind 'int8'")
     if sparse and kind in packed:
         raise InputError("sparse", f"True for kind {kind!r}", "False")
 
 
-def _require_kind(argument: str, kind: str, aware: bool, *kinds: str) -> None:
+def _require_kind(argument: str, kind: str, quantization_aware: bool, *kinds: str) -> None:
     """Raise an `InputError` about an option unless the model is quantized to one of some kinds after training."""
-    if aware:
+    if quantization_aware:
         expected = "quantization_aware(model, keep_float=...)"
         raise InputError(argument, "a quantization-aware model", expected)
     if kind not in kinds:
@@ -334,7 +339,7 @@ class Conversions:
         self._representative, self._examples = representative, calibration_examples
         self._output, self._check = output, check or (lambda: None)
         self._batch = self._forward.batch
-        self._aware = is_quantization_aware(self._forward.model)
+        self._quantization_aware = is_quantization_aware(self._forward.model)
         self._traces: dict[tuple[int, ...], _Trace] = {}
 
     def file(
@@ -351,13 +356,15 @@ class Conversions:
         """Return the file of some kind; arguments and errors are those of `quantize`."""
         model = self._forward.model
         require_one_of("kind", kind, KINDS)
-        _check_kind(model, kind, self._aware, has_images=self._representative is not None)
+        _check_kind(
+            model, kind, self._quantization_aware, has_images=self._representative is not None
+        )
         types = layer_types or {}
         kept = kept_layers(model, keep_float, self._output)
         typed = layers_by_name(model, types, "layer_types")
         _check_options(
             kind,
-            self._aware,
+            self._quantization_aware,
             kept,
             types,
             percentile,
@@ -404,7 +411,7 @@ class Conversions:
         if io != FLOAT and (floats := float_operators(content)):
             got = f"{io!r} for a model that computes floats in {listed(floats)}"
             raise InputError("io", got, f"{FLOAT!r}, or float inputs and no layers in float")
-        if self._aware:
+        if self._quantization_aware:
             self._compare(dense, kind)
         if sparse:
             _check_sparse(dense, content, kind, self._named(self._some))
@@ -510,9 +517,9 @@ class Conversions:
                 with marked(marked_layers), exporting():
                     converter = self._converter(folder, images)
                 trace = _Trace(converter, marked_layers)
-                if not self._aware:
+                if not self._quantization_aware:
                     trace.float32 = self._converted(converter, "float32")
-            if not self._aware:
+            if not self._quantization_aware:
                 self._compare(trace.float32, kind)
             self._traces[key] = trace
         return self._traces[key]
@@ -584,7 +591,7 @@ class Conversions:
                 yield feed if isinstance(feed, dict) else [feed]
 
         # The graph of a quantization-aware model holds its ranges.
-        calibrates = kind.calibrated and not self._aware
+        calibrates = kind.calibrated and not self._quantization_aware
         if calibrates:
             converter.target_spec.supported_ops = [
                 getattr(tf.lite.OpsSet, operators) for operators in kind.operators
@@ -632,7 +639,9 @@ class Conversions:
             outputs = forward.call(*map(tf.convert_to_tensor, self._some))
         scores = Flatbuffer(content).all_outputs(self._named(self._some))
         names = (None,) if len(scores) == 1 and self._output is None else tuple(scores)
-        stored, tolerance = ("int8", AWARE_TOLERANCE) if self._aware else ("float32", TOLERANCE)
+        stored, tolerance = (
+            ("int8", AWARE_TOLERANCE) if self._quantization_aware else ("float32", TOLERANCE)
+        )
         for name, found in zip(names, scores.values(), strict=True):
             expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
             if not np.isfinite(expected).all():

@@ -23,7 +23,6 @@ from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.compress.mixed_precision import layer_types
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
-from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
@@ -158,7 +157,11 @@ class CandidateMaker:
         stored = self._store.predictions(preparation.key)
         if stored is not None:
             return stored
-        model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
+        model = (
+            self._trained_for_int8(preparation)
+            if preparation.quantization_aware
+            else self._pruned(preparation)
+        )
         ranked = self._settings.ranked(model, self._parts.selection)
         content = model_bytes(model)
         return self._store.save(preparation.key, ranked, len(content), keras=content)
@@ -235,11 +238,12 @@ class CandidateMaker:
             check=self._check("was quantized"),
         )
 
-    def _aware(self, preparation: Preparation) -> keras.Model:
+    def _trained_for_int8(self, preparation: Preparation) -> keras.Model:
         """Return a model trained for int8, starting from the source model or a pruned one."""
-        before = self._opened(dataclasses.replace(preparation, aware=False))
+        before = self._opened(dataclasses.replace(preparation, quantization_aware=False))
+        quantization_aware = PUBLIC_NAMES["quantization_aware"]
         trainer = self._trainer(self._settings.training, quantization_aware(before))
-        model = quantization_aware(before)
+        model: keras.Model = quantization_aware(before)
         seed = self._seed_of(preparation)
         with self._within_budget() as end:
             trainer.callbacks.append(end)

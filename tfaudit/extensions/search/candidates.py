@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import keras
 import numpy as np
@@ -52,29 +52,31 @@ class Preparation:
 
     Attributes:
         pruned: how the model is pruned and fine-tuned; None if it is not pruned.
-        aware: whether the model is then trained for int8.
+        quantization_aware: whether the model is then trained for int8.
     """
 
     pruned: Pruned | None = None
-    aware: bool = False
+    quantization_aware: bool = False
 
     @property
     def key(self) -> str:
         """Name of the prepared model's files; empty for the unchanged model.
 
         Example:
-            >>> Preparation(Pruned(0.9, treatment="finetune"), aware=True).key
+            >>> Preparation(Pruned(0.9, treatment="finetune"), quantization_aware=True).key
             'weight-0.9-aware'
         """
         if self.pruned is None:
-            return "aware" if self.aware else ""
+            return "aware" if self.quantization_aware else ""
         parts = (
             self.pruned.granularity,
             f"{self.pruned.level:g}",
             *(remedy.key for remedy in self.pruned.remedies),
         )
         return re.sub(
-            r"[^A-Za-z0-9._=+-]+", "-", "-".join((*parts, "aware") if self.aware else parts)
+            r"[^A-Za-z0-9._=+-]+",
+            "-",
+            "-".join((*parts, "aware") if self.quantization_aware else parts),
         )
 
 
@@ -90,7 +92,7 @@ class Candidate:
         spared: number of layers that stay in float, those that int8 harms most.
         last: whether the last layer stays in float.
         bits: mean bits of a weight of an int4 file, some of whose layers have wider types; 0 if none has.
-        aware: whether the model is trained for int8 first.
+        quantization_aware: whether the model is trained for int8 first.
         estimate: expected size of the file in bytes; a candidate is not tried if this exceeds a file that passes.
     """
 
@@ -101,7 +103,7 @@ class Candidate:
     spared: int = 0
     last: bool = False
     bits: float = 0.0
-    aware: bool = False
+    quantization_aware: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
 
     @property
@@ -147,7 +149,7 @@ class Candidate:
             parts.append(f"{plural(self.spared, 'layer')} in float")
         elif self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")
-        if self.aware:
+        if self.quantization_aware:
             parts.append("quantization-aware")
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
@@ -163,12 +165,17 @@ class Candidate:
     @property
     def preparation(self) -> Preparation:
         """What is done to the model before it is converted."""
-        return Preparation(self.pruned, self.aware)
+        return Preparation(self.pruned, self.quantization_aware)
 
     @property
     def is_choice(self) -> bool:
         """Whether it varies a plain candidate: percentile ranges, layers in float or wider, or training for int8."""
-        return self.percentile < 100 or max(self.spared, self.bits) > 0 or self.last or self.aware
+        return (
+            self.percentile < 100
+            or max(self.spared, self.bits) > 0
+            or self.last
+            or self.quantization_aware
+        )
 
     @property
     def is_full_integer(self) -> bool:
@@ -186,7 +193,13 @@ class Candidate:
         """The same candidate without remedies and int8 choices, which is tried first; None if it has neither."""
         pruned = None if self.pruned is None else self.pruned.control
         plain = dataclasses.replace(
-            self, pruned=pruned, percentile=100.0, spared=0, last=False, bits=0.0, aware=False
+            self,
+            pruned=pruned,
+            percentile=100.0,
+            spared=0,
+            last=False,
+            bits=0.0,
+            quantization_aware=False,
         )
         return None if plain == self else plain
 
@@ -277,7 +290,7 @@ def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candida
 
 
 def _trained(model: keras.Model, size: float) -> list[Candidate]:
-    made = [dataclasses.replace(one, aware=True) for one in _of_kinds(size) if one.kind == INT8]
+    made = _for_int8(_of_kinds(size))
     layers = removable_layers(model)
     for level in LEVELS["channel"] if layers.names else ():
         left = layers.left(level)
@@ -286,7 +299,7 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
             made += _of_kinds(left, pruned)
         for one in _of_kinds(left, control):
             if one.kind == INT8:
-                made += [*_choices(one, last=True), dataclasses.replace(one, aware=True)]
+                made += [*_choices(one, last=True), *_for_int8([one])]
     for level in LEVELS["weight"]:
         weights = with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
         for pruned, kind in itertools.product(weights, KINDS):
@@ -295,6 +308,15 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
             if whole > 1 and estimate < size * whole:
                 made.append(Candidate(kind, pruned, sparse=True, estimate=estimate))
     return made
+
+
+def _for_int8(several: Iterable[Candidate]) -> list[Candidate]:
+    """Return the int8 ones of some candidates, trained for it first; none without the extension that trains them."""
+    return [
+        dataclasses.replace(candidate, quantization_aware=True)
+        for candidate in several
+        if candidate.kind == INT8 and "quantization_aware" in PUBLIC_NAMES
+    ]
 
 
 def with_remedies(pruned: Pruned) -> list[Pruned]:

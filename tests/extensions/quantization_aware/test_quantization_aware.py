@@ -20,17 +20,17 @@ from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.quantization_aware.fake_quantization import (
+from tfaudit.extensions.quantization_aware.fake_quantization import (
     FakeQuantization,
     exporting,
     fake_quantized_weights,
 )
-from tfaudit.compress.quantization_aware.layers import (
+from tfaudit.extensions.quantization_aware.layers import (
     FakeQuantizedWeights,
     UnfoldedNormalization,
     contracted_axes,
 )
-from tfaudit.compress.quantization_aware.quantization_aware import (
+from tfaudit.extensions.quantization_aware.quantization_aware import (
     OWN_LAYERS,
     quantization_aware,
 )

@@ -1,37 +1,17 @@
 """Fake quantization: float values rounded to values that int8 can hold, with the gradient of the identity."""
 
-import contextlib
-import contextvars
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.litert.own_ranges import RangeLayer, is_exporting
+
 BITS = 8
 SMALLEST = 1e-8
 """Magnitude below which a channel's weights, or all activations that were seen, count as zero."""
-
-
-_EXPORTING = contextvars.ContextVar("exporting", default=False)
-"""Whether this thread traces a model for the converter, which quantizes weights itself."""
-
-
-@contextlib.contextmanager
-def exporting() -> Iterator[None]:
-    """Trace quantization-aware models in the form that the converter expects: activation ranges, float weights."""
-    token = _EXPORTING.set(True)
-    try:
-        yield
-    finally:
-        _EXPORTING.reset(token)
-
-
-def is_exporting() -> bool:
-    """Return whether this thread is inside `exporting`."""
-    return _EXPORTING.get()
 
 
 def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> tf.Tensor:
@@ -61,7 +41,7 @@ def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> t
 
 
 @keras.saving.register_keras_serializable("tfaudit")
-class FakeQuantization(keras.layers.Layer):
+class FakeQuantization(RangeLayer):
     """Layer that rounds activations to 256 values between moving averages of a batch's lowest and highest value.
 
     The averages are plain means over the first batches and exponential averages afterwards; a batch of zeros, as of

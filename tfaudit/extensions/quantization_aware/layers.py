@@ -7,10 +7,10 @@ import keras
 import tensorflow as tf
 
 from tfaudit.compress.layer_kinds import DEPTHWISE, layer_kinds
-from tfaudit.compress.quantization_aware.fake_quantization import (
+from tfaudit.compress.litert.own_ranges import is_exporting
+from tfaudit.extensions.quantization_aware.fake_quantization import (
     FakeQuantization,
     fake_quantized_weights,
-    is_exporting,
 )
 
 
