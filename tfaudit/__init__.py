@@ -24,7 +24,6 @@ lazy_names(
         "sparsity": "compress.pruning.sparsity",
         "recalibrate_batch_norm": "compress.batch_norm",
         "quantize": "compress.litert.quantize",
-        "quantization_sensitivity": "compress.sensitivity",
         "predict": "compress.litert.inference",
         "features": "compress.features",
         "cost": "compress.cost",

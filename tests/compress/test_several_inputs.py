@@ -15,7 +15,6 @@ from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import compare_models, predictions_of
 from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.compress.sensitivity import rounding_errors
 
 RNG = np.random.default_rng(0)
 WORDS, LENGTH, N = 30, 6, 40
@@ -108,7 +107,8 @@ def test_calibration_and_rounding_feed_each_input_its_own_values(reverse):
     for index, source in own.network().sources():
         expected = np.percentile(values[("large" in source.name) != reverse], [1, 99])
         assert_allclose(np.ravel(ranges[index]), expected, atol=0.01 * max(expected))
-    assert max(rounding_errors(own, feeds[:8]).values()) < 1
+    sensitivity = pytest.importorskip("tfaudit.extensions.mixed_precision.sensitivity")
+    assert max(sensitivity.rounding_errors(own, feeds[:8]).values()) < 1
     expected = np.asarray(model(values))
     found = Flatbuffer(quantize(model, "int4", representative=data))(data)
     assert np.abs(found - expected).mean() < 0.1 * np.abs(expected).mean()

@@ -36,6 +36,12 @@ assert 'id="crowding"' in page and told in page
 assert "--lines" in run("gate --help")
 run("gate study --lines lines.txt", code=1)
 assert open("lines.txt").read() == "small fail\\n"
+from tfaudit import Quantized, Study
+from tfaudit.study.variants import VARIANTS
+half = VARIANTS["half"]()
+assert half.title == Quantized("half").title == "half precision"
+study = Study(name="s", dataset="digits", model="digits_convnet", variants=[half], population=1)
+assert Study.from_json(study.to_json()).variants[-1] == half
 shown = AppTest.from_function(draw, args=("study", "crowding"), default_timeout=60).run()
 assert not shown.exception and not shown.error
 assert told.replace("small: ", "") in str([part.value for part in shown.markdown])
@@ -44,7 +50,7 @@ assert told.replace("small: ", "") in str([part.value for part in shown.markdown
 
 @pytest.mark.slow
 def test_a_package_of_others_is_seen_everywhere(tmp_path):
-    for name in ("extension", "audit"):
+    for name in ("extension", "audit", "half"):
         code = re.search(rf"`crowding/{name}.py`:\n\n```python\n(.*?)```", PAGE, re.DOTALL)[1]
         (tmp_path / "crowding").mkdir(exist_ok=True)
         (tmp_path / f"crowding/{name}.py").write_text(code)

@@ -58,20 +58,19 @@ def run_study(directory: Path) -> None:
 def search(directory: Path) -> None:
     """Search for the smallest file that passes, among few."""
     from tests.builders.compressible import CLASSES, blobs, classifier
+    from tests.builders.kinds import only_kinds
     from tfaudit import Limits
     from tfaudit.datasets.examples import Examples
     from tfaudit.extensions.search import search_report
     from tfaudit.extensions.search.search import compress_to_limits
-    from tfaudit.study.quantization import KINDS
 
     x, y = blobs(800, 2)
     data = Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)])
     model = directory.with_name("blobs.keras")
     if not model.exists():
         classifier().save(model)
-    kinds = {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}
     with (
-        mock.patch.dict(KINDS, kinds, clear=True),
+        only_kinds("float32", "dynamic_range"),
         # The report takes seconds, and follows from the rest.
         mock.patch.object(search_report, "write_report", return_value=None),
     ):

@@ -33,8 +33,6 @@ lazy_names(
         "MicroBatches": "micro_batches",
         "recalibrate_batch_norm": "batch_norm",
         "quantize": "litert.quantize",
-        "quantization_sensitivity": "sensitivity",
-        "QuantizationSensitivity": "sensitivity",
         "ConversionError": "litert.quantize",
         "as_flatbuffer": "litert.conversion",
         "predict": "litert.inference",

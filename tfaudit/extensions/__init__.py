@@ -23,6 +23,7 @@ OURS = (
     "exports",
     "factors",
     "forecast",
+    "mixed_precision",
     "quantization_aware",
     "ray",
     "remedies",
@@ -52,6 +53,8 @@ class Extension:
         pages: pages of the viewer, each a `tfaudit.app.viewer_page.ViewerPage`, for audits that need one of their own.
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
+        variants: classes of variants by family, each a subclass of `tfaudit.study.variants.Variant`.
+        kinds: kinds of quantization, each a `tfaudit.study.quantization.QuantizationKind`.
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
         quantization_remedies: the same of int8 variants.
         layers: Keras layers that saved models may hold.
@@ -74,6 +77,8 @@ class Extension:
     pages: Places = dataclasses.field(default_factory=dict)
     limits: Places = dataclasses.field(default_factory=dict)
     quantities: Places = dataclasses.field(default_factory=dict)
+    variants: Places = dataclasses.field(default_factory=dict)
+    kinds: Places = dataclasses.field(default_factory=dict)
     remedies: Places = dataclasses.field(default_factory=dict)
     quantization_remedies: Places = dataclasses.field(default_factory=dict)
     layers: Places = dataclasses.field(default_factory=dict)
@@ -152,17 +157,21 @@ class Registry(Mapping[str, Any]):
         self.core = core
 
     def __getitem__(self, name: str) -> Any:
-        found = self.core[name] if name in self.core else declared(self._kind)[name][1]
+        found = self.core[name] if name in self.core else self.added()[name]
         return load(found) if isinstance(found, str) else found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.core or name in declared(self._kind)
+        return name in self.core or name in self.added()
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.core, **declared(self._kind)})
+        return iter({**self.core, **self.added()})
 
     def __len__(self) -> int:
-        return len({**self.core, **declared(self._kind)})
+        return len({**self.core, **self.added()})
+
+    def added(self) -> dict[str, str]:
+        """Return the places of what extensions add, by name."""
+        return {name: place for name, (_, place) in declared(self._kind).items()}
 
 
 PUBLIC_NAMES = Registry("names", {})

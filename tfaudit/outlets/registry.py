@@ -48,14 +48,5 @@ GATE_FILES: Mapping[str, Outlet] = Registry(
 )
 """Outlets of verdicts by variant, by option of `tfaudit gate`."""
 
-EXPORTS: Mapping[str, Outlet] = Registry(
-    "exports",
-    {
-        "model-explorer": Outlet(
-            "what each layer of a .keras model costs in int8, for Model Explorer",
-            "tfaudit.outlets.model_explorer:explorer_files",
-            takes="model",
-        ),
-    },
-)
+EXPORTS: Mapping[str, Outlet] = Registry("exports", {})
 """Outlets of studies, models and reports, by name."""

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from tfaudit.extensions import Registry
+
 LAST = "last"
 """Word for the last layers of a model, where layers that stay in float are named."""
 
@@ -21,31 +23,35 @@ class QuantizationKind:
     # Whether activations are quantized with ranges from representative images.
     calibrated: bool = False
     slow: bool = False  # whether LiteRT has only reference kernels for it on CPUs
-    # Bits of weights that LiteRT Quantizer stores in the float32 file; 0 if the converter makes the file.
-    bits: int = 0
+    bits: int = 0  # bits of weights in files that `writer` makes; 0 if the converter makes the file
+    # Place of the class that makes files from the float32 file, its kind, and inputs or None; its method `file` takes
+    # the names of operators by the type of their weights.
+    writer: str = ""
 
 
-KINDS = {
-    "float32": QuantizationKind("float32", optimized=False),
-    "float16": QuantizationKind("float16", types=("float16",)),
-    "dynamic_range": QuantizationKind("dynamic range int8"),
-    "int8": QuantizationKind(
-        "fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True
-    ),
-    "int16x8": QuantizationKind(
-        "fixed-point int16 x int8",
-        operators=(
-            "EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8",
-            "TFLITE_BUILTINS",
+KINDS = Registry(
+    "kinds",
+    {
+        "float32": QuantizationKind("float32", optimized=False),
+        "float16": QuantizationKind("float16", types=("float16",)),
+        "dynamic_range": QuantizationKind("dynamic range int8"),
+        "int8": QuantizationKind(
+            "fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True
         ),
-        calibrated=True,
-        slow=True,
-    ),
-    "int4": QuantizationKind("int4 weights", slow=True, bits=4),
-}
+        "int16x8": QuantizationKind(
+            "fixed-point int16 x int8",
+            operators=(
+                "EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8",
+                "TFLITE_BUILTINS",
+            ),
+            calibrated=True,
+            slow=True,
+        ),
+    },
+)
 """Kinds by name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and
 computes activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
-activations of int16; `int4` stores weights as int4 and computes activations in float."""
+activations of int16."""
 
 DRAWN, FIRST = CALIBRATIONS = ("drawn", "first")
 """Training examples that calibrate a study's members: of every class at random, or the first ones as in [F] A."""

@@ -6,6 +6,7 @@ import zlib
 from typing import Any, ClassVar, Self
 
 from tfaudit.errors import number, require, require_one_of
+from tfaudit.extensions import Registry
 from tfaudit.study.quantization import CALIBRATIONS, DRAWN, FLOAT, IO_TYPES, KINDS, LAST
 from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 from tfaudit.study.settings import changed_settings, check_least, check_settings, set_fields
@@ -427,7 +428,8 @@ class ImportedPredictions(Variant):
         return self.name
 
 
-VARIANTS: dict[str, type[Variant]] = {
-    kind.family: kind for kind in (Dense, Pruned, Quantized, ImportedPredictions)
-}
+VARIANTS = Registry(
+    "variants",
+    {kind.family: kind for kind in (Dense, Pruned, Quantized, ImportedPredictions)},
+)
 """Variant classes by family, the name that a study's JSON gives them."""

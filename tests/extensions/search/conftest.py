@@ -1,11 +1,10 @@
 """A search that is run once, and what it needs."""
 
-from unittest import mock
-
 import pytest
 
 from tests.builders.command_line import refused, tfaudit_in  # noqa: F401
 from tests.builders.compressible import CLASSES, blobs, classifier
+from tests.builders.kinds import only_kinds
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.quantize import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
@@ -19,7 +18,6 @@ from tfaudit.extensions.search.search_data import Parts, in_memory
 from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.outlets.html import write_report
-from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training
 
 LIMITS = Limits(overall_drop_pp=4, worst_class_drop_pp=12)
@@ -66,9 +64,7 @@ def converted_once(conversions, kind, **settings):
 def few_candidates(monkeypatch):
     """Two kinds, and a pruned model of either granularity: a search of seconds."""
     monkeypatch.setattr(candidates, "LEVELS", {"channel": (0.75,), "weight": (0.9,)})
-    with mock.patch.dict(
-        KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True
-    ):
+    with only_kinds("float32", "dynamic_range"):
         yield
 
 

@@ -45,7 +45,7 @@ def residual():
 
 
 def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monkeypatch):
-    monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
+    monkeypatch.setitem(KINDS.core, "new", QuantizationKind("new", types=("float16",)))
     table = table_of(candidates(lambda: copy_of(net), training=False))
     assert set(table["key"][~table["is_choice"]]) == set(KINDS)
     choices = table.loc[table["is_choice"], ["kind", "percentile", "spared", "last", "bits"]]
@@ -143,7 +143,7 @@ def test_candidates_need_the_extensions_that_make_them(net, monkeypatch):
     monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
     plan = candidates(lambda: copy_of(net), training=True)
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
-    assert not any(candidate.quantization_aware for candidate in plan)
+    assert not any(candidate.quantization_aware or candidate.spared for candidate in plan)
 
 
 @pytest.mark.parametrize("level", [0.25, 0.75])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.builders.kinds import only_kinds
 from tests.builders.refusals import assert_refused, refused_lines
 from tfaudit.compress.litert.operators import float_operators
 from tfaudit.extensions.search import search_report
@@ -42,9 +43,7 @@ def place(tmp_path_factory):
 @pytest.fixture
 def run(place, tfaudit_in):
     """Runs a command in the place with two kinds; gives exit code, stdout, stderr."""
-    with mock.patch.dict(
-        KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True
-    ):
+    with only_kinds("float32", "dynamic_range"):
         yield tfaudit_in(place, width=120)
 
 
@@ -120,7 +119,9 @@ def test_exit_codes_and_what_would_be_needed(run, place, monkeypatch, limits, co
 def test_a_full_integer_file_is_made_judged_and_counted(run, place, monkeypatch):
     monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
     out = ("--gate", "gate.toml", "--out", "whole", "--full-integer", "--kernels", "reference")
-    with mock.patch.dict(KINDS, int8=INT8):  # ends before the kinds of `run`, unlike monkeypatch
+    with mock.patch.dict(
+        KINDS.core, int8=INT8
+    ):  # ends before the kinds of `run`, unlike monkeypatch
         code, text, errors = run("compress", "net.keras", "--data", "images", *out)
     assert (code, errors, "float32" in text) == (0, "", False)
     assert "Files are judged with reference kernels. They predict another class" in " ".join(

@@ -3,20 +3,20 @@
 import dataclasses
 import json
 import re
-from unittest import mock
 
 import numpy as np
 import pytest
 
 from tests.builders.compressible import CLASSES, with_outlier
+from tests.builders.kinds import only_kinds
 from tests.builders.refusals import assert_refused
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.compress.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.datasets.representative import representative_part
+from tfaudit.extensions.mixed_precision.sensitivity import LayeredFiles, quantization_sensitivity
 from tfaudit.extensions.search import candidate_models, candidates
 from tfaudit.extensions.search.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.extensions.search.candidate_store import flatbuffer_path
@@ -25,9 +25,8 @@ from tfaudit.extensions.search.search import _Search
 from tfaudit.extensions.search.search_data import Parts, in_memory, require_same_range
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NOT_TRIED
-from tfaudit.study.quantization import KINDS
 
-TWO_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8")}
+TWO_KINDS = ("float32", "int8")
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def int8_kinds(monkeypatch):
     monkeypatch.setattr(
         candidate_models, "MOST_ADDED", 9.0
     )  # the layers of so small a model are most of it
-    with mock.patch.dict(KINDS, TWO_KINDS, clear=True):
+    with only_kinds(*TWO_KINDS):
         yield
 
 

@@ -1,20 +1,18 @@
 """Where int4 does not pass, layers get wider types, those first that cost the worst class most."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 
 from tests.builders.compressible import with_coarse_steps
+from tests.builders.kinds import only_kinds
 from tfaudit.compress.litert.flatbuffer_contents import weight_types
-from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.sensitivity import LayeredFiles
+from tfaudit.extensions.mixed_precision.sensitivity import LayeredFiles
+from tfaudit.extensions.mixed_precision.weight_rounding import RoundedWeights
 from tfaudit.extensions.search.candidates import Candidate
-from tfaudit.study.quantization import KINDS
 
 pytest.importorskip("litert_quantizer")
-THREE_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8", "int4")}
+THREE_KINDS = ("float32", "int8", "int4")
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +31,7 @@ def coarse(tmp_path_factory, model):
 
 @pytest.mark.slow
 def test_where_int4_fails_the_layer_that_it_ruins_becomes_int8(search, coarse, tmp_path):
-    with mock.patch.dict(KINDS, THREE_KINDS, clear=True):
+    with only_kinds(*THREE_KINDS):
         found = search(tmp_path / "out", train=None, model=coarse)
     table = found.frame().set_index("candidate")
     assert table.loc["int4", "outcome"] == "fail"

@@ -40,13 +40,12 @@ from tfaudit.compress.litert.own_ranges import (
     is_quantization_aware,
     require_ranges,
 )
-from tfaudit.compress.litert.packed_weights import packed_weights
 from tfaudit.compress.litert.selective import Calibrated, Operators, marked
-from tfaudit.compress.litert.weight_rounding import RoundedWeights
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, as_inputs, file_names
 from tfaudit.compress.pruning.kernels import EMBEDDINGS, KERNELS, find_kernels, owners
 from tfaudit.errors import InputError, listed, require, require_least, require_one_of
+from tfaudit.extensions import load
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.runtime.garbage_collection import skip_existing_objects
 from tfaudit.runtime.keras_internals import layers_in
@@ -136,7 +135,7 @@ def quantize(
 
     "int4" takes the float32 file and stores its weights with LiteRT Quantizer (extra `quantizer`): as int4 with a scale
     per channel, or as int8 where LiteRT has no int4, as in depthwise convolutions. Each weight takes the nearest value
-    or, with representative images, one that changes the layer's results least (`RoundedWeights`), which loses far
+    or, with representative images, one that changes the layer's results least, which loses far
     less. Weights that stay in float are told in a `Notice`.
 
     If Keras runs on JAX or torch, a process that runs it on TensorFlow converts the model from a `.keras` file.
@@ -289,7 +288,7 @@ class _Trace:
     float32: bytes = b""
     calibrated: Calibrated | None = None
     histograms: dict[int, Any] | None = None
-    rounded: RoundedWeights | None = None
+    packed: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def operators_of(self, operators: Operators, groups: _Groups, argument: str) -> list[str]:
         """Return the names of the operators of groups of layers; raise an `InputError` if a group has none."""
@@ -623,12 +622,10 @@ class Conversions:
             )
             for dtype, group in groups.items()
         }
-        content = trace.float32
-        if self._representative is not None:
-            if trace.rounded is None:
-                trace.rounded = RoundedWeights(content, self._checked_feeds(), KINDS[kind].bits)
-            content = trace.rounded.file({*operators.operands}.difference(*own.values()))
-        content = packed_weights(content, kind, own)
+        if kind not in trace.packed:
+            feeds = None if self._representative is None else self._checked_feeds()
+            trace.packed[kind] = load(KINDS[kind].writer)(trace.float32, kind, feeds)
+        content: bytes = trace.packed[kind].file(own)
         self._run(content, kind)
         return content
 

@@ -20,15 +20,13 @@ import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
 from tfaudit.compress.litert.quantize import Conversions
-from tfaudit.compress.mixed_precision import layer_types
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
-from tfaudit.compress.sensitivity import LayeredFiles, sensitive_first
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
-from tfaudit.extensions import PUBLIC_NAMES
+from tfaudit.extensions import PUBLIC_NAMES, load
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.candidates import (
     INT4,
@@ -55,6 +53,9 @@ SENSITIVITY_VALUES = 20_000_000
 
 MOST_ADDED = 0.5
 """Most that a layer in float may add to the int8 file, as a share of its bytes."""
+
+
+_MIXED = "tfaudit.extensions.mixed_precision"  # without it, no candidate has layers of other types
 
 
 class OutOfTimeError(BaseException):
@@ -115,7 +116,7 @@ class CandidateMaker:
         if not candidate.spared:
             return ()
         measured = self._sensitivity()
-        table = sensitive_first(pd.DataFrame(measured["rows"]))
+        table = load(f"{_MIXED}.sensitivity:sensitive_first")(pd.DataFrame(measured["rows"]))
         small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * measured["bytes"], "layer"]
         if len(small) < candidate.spared:
             got = f"{len(small)} layers that, kept in float, add at most {100 * MOST_ADDED:.0f} % to the int8 file"
@@ -137,7 +138,10 @@ class CandidateMaker:
         for name, layer in owners(model, kernels).items():
             weights[layer.name] += int(np.prod(kernels[name].shape))
         losses = {row["layer"]: (row["int4"], row["int8"]) for row in rows}
-        return layer_types(weights, losses, candidate.bits)
+        types: dict[str, str] = load(f"{_MIXED}.layer_types:layer_types")(
+            weights, losses, candidate.bits
+        )
+        return types
 
     def is_measured(self, kind: str = INT8) -> bool:
         """Return whether the cost of every layer has been measured."""
@@ -169,7 +173,7 @@ class CandidateMaker:
     def _sensitivity(self) -> dict[str, Any]:
         """Return rows with the cost of each layer, and the bytes of the int8 file; measure what is not stored yet."""
 
-        def figures(layered: LayeredFiles, layer: str) -> dict[str, float]:
+        def figures(layered: Any, layer: str) -> dict[str, float]:
             row = layered.row(layer)
             names = ("bytes", "negative_flips", "change_pp", "changed")
             return {name: float(row[name]) for name in names}
@@ -179,13 +183,13 @@ class CandidateMaker:
     def _costs_of_int4(self) -> dict[str, Any]:
         """Return rows with how far each layer in int4, and in int8, moves the class that moves most."""
 
-        def figures(layered: LayeredFiles, layer: str) -> dict[str, float]:
+        def figures(layered: Any, layer: str) -> dict[str, float]:
             return {"int4": layered.loss(layer, INT4), "int8": -layered.loss(layer, "float16")}
 
         return self._layer_by_layer(INT4, figures)
 
     def _layer_by_layer(
-        self, kind: str, figures: Callable[[LayeredFiles, str], dict[str, float]]
+        self, kind: str, figures: Callable[[Any, str], dict[str, float]]
     ) -> dict[str, Any]:
         """Return the figures of every layer with a kernel; measure what is not stored yet."""
         measured = self._store.sensitivity(kind)
@@ -199,7 +203,7 @@ class CandidateMaker:
         data = representative_part(selection, most, settings.seed)
         names = kernel_layers(model)
         check = self._check("was measured layer by layer")
-        layered = LayeredFiles(
+        layered = load(f"{_MIXED}.sensitivity:LayeredFiles")(
             model,
             self._conversions(Preparation()),
             {name: model.get_layer(name) for name in names},

@@ -277,7 +277,8 @@ def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candida
         return []
     made = [dataclasses.replace(control, last=True)] if last else []
     made += [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
-    spared = [count for count in SPARED if count < layers]
+    measurable = "quantization_sensitivity" in PUBLIC_NAMES
+    spared = [count for count in SPARED if count < layers and measurable]
     return made + [
         dataclasses.replace(
             control,

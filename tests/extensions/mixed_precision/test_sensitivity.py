@@ -13,8 +13,8 @@ from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit.compress.litert.quantize import Conversions, quantize
 from tfaudit.compress.model_comparison import compare_models
-from tfaudit.compress.sensitivity import quantization_sensitivity
-from tfaudit.outlets.model_explorer import node_data
+from tfaudit.extensions.mixed_precision.model_explorer import node_data
+from tfaudit.extensions.mixed_precision.sensitivity import quantization_sensitivity
 
 RNG = np.random.default_rng(0)
 X = RNG.random((400, 6, 6, 1), np.float32)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from tests.builders.stacks import stack
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.litert.weight_rounding import RoundedWeights, rounded_weights
+from tfaudit.extensions.mixed_precision.weight_rounding import RoundedWeights, rounded_weights
 
 
 def nearest(weights, top=7):
@@ -22,7 +22,7 @@ def error(weights, rounded, inputs):
 
 
 def test_independent_inputs_round_to_the_nearest(rng, monkeypatch):
-    monkeypatch.setattr("tfaudit.compress.litert.weight_rounding.RATIOS", np.ones(1))
+    monkeypatch.setattr("tfaudit.extensions.mixed_precision.weight_rounding.RATIOS", np.ones(1))
     weights = rng.normal(size=(5, 300))
     squares = np.diag(rng.uniform(1, 2, 300))
     assert_allclose(rounded_weights(weights, squares, 4), nearest(weights), rtol=1e-5)
@@ -30,8 +30,8 @@ def test_independent_inputs_round_to_the_nearest(rng, monkeypatch):
 
 def test_two_weights_are_as_good_as_the_best_pair(rng, monkeypatch):
     """All pairs of steps are tried; the largest weight is fixed by the range."""
-    monkeypatch.setattr("tfaudit.compress.litert.weight_rounding.RATIOS", np.ones(1))
-    monkeypatch.setattr("tfaudit.compress.litert.weight_rounding.DAMPING", 1e-9)
+    monkeypatch.setattr("tfaudit.extensions.mixed_precision.weight_rounding.RATIOS", np.ones(1))
+    monkeypatch.setattr("tfaudit.extensions.mixed_precision.weight_rounding.DAMPING", 1e-9)
     inputs = rng.normal(size=(50, 1)) + 0.1 * rng.normal(size=(50, 2))
     inputs[:, 0] *= 2  # its weight is rounded first
     weights = np.array([[0.7, 0.33], [-0.9, 0.55], [0.8, 0.1]])

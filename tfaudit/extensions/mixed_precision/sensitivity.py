@@ -17,10 +17,10 @@ import rich.progress
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.compress.keras_model import layers_by_name, require_keras_model
-from tfaudit.compress.mixed_precision import class_divergence
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import require, require_one_of
+from tfaudit.extensions.mixed_precision.layer_types import class_divergence
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.captured_output import captured_output
 from tfaudit.stats.multiplicity import adjust
@@ -103,7 +103,7 @@ class QuantizationSensitivity(Result):
 
     def chart(self) -> Drawing:
         """Draw the negative flips of every layer as bars; the vertical rule marks plain int8."""
-        from tfaudit.compress.sensitivity_chart import sensitivity_chart
+        from tfaudit.extensions.mixed_precision.sensitivity_chart import sensitivity_chart
 
         return sensitivity_chart(self.table, self.plain.overall.lost, self.mode)
 

@@ -6,13 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.charts.page_colours import TEXT
+from tfaudit.outlets.registry import Outlet
 
 if TYPE_CHECKING:
     import keras
 
-    from tfaudit.compress.sensitivity import QuantizationSensitivity
+    from tfaudit.extensions.mixed_precision.sensitivity import QuantizationSensitivity
 
 GRAPH = "main"  # Model Explorer's name of the graph of a file
+
+MODEL_EXPLORER = Outlet(
+    "what each layer of a .keras model costs in int8, for Model Explorer",
+    "tfaudit.extensions.mixed_precision.model_explorer:explorer_files",
+    takes="model",
+)
 
 
 def node_data(sensitivity: QuantizationSensitivity) -> str:
@@ -39,7 +46,7 @@ def node_data(sensitivity: QuantizationSensitivity) -> str:
 def explorer_files(model: keras.Model, data: Any, representative: Any) -> dict[str, bytes]:
     """Return the int8 file of a model and its node data by path; arguments as for `quantization_sensitivity`."""
     from tfaudit.compress.litert.quantize import quantize
-    from tfaudit.compress.sensitivity import quantization_sensitivity
+    from tfaudit.extensions.mixed_precision.sensitivity import quantization_sensitivity
 
     sensitivity = quantization_sensitivity(model, data, representative=representative, rmse=False)
     content = quantize(model, "int8", representative=representative)

@@ -12,8 +12,8 @@ from scipy.stats import entropy
 
 from tests.builders.kinds import HAS_QUANTIZER
 from tests.builders.stacks import stack
-from tfaudit.compress.mixed_precision import class_divergence, layer_types
-from tfaudit.compress.sensitivity import quantization_sensitivity
+from tfaudit.extensions.mixed_precision.layer_types import class_divergence, layer_types
+from tfaudit.extensions.mixed_precision.sensitivity import quantization_sensitivity
 from tfaudit.predictions import Predictions
 
 BITS = {"": 4, "int8": 8, "float16": 16}

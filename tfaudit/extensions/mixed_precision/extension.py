@@ -1,0 +1,16 @@
+"""Declares `int4` files with wider types of single layers, and what each layer costs, also for Model Explorer."""
+
+from tfaudit.extensions import Extension
+
+_HOME = "tfaudit.extensions.mixed_precision"
+
+EXTENSION = Extension(
+    name="mixed_precision",
+    names={
+        "quantization_sensitivity": f"{_HOME}.sensitivity:quantization_sensitivity",
+        "compress.quantization_sensitivity": f"{_HOME}.sensitivity:quantization_sensitivity",
+        "compress.QuantizationSensitivity": f"{_HOME}.sensitivity:QuantizationSensitivity",
+    },
+    kinds={"int4": f"{_HOME}.kinds:INT4"},
+    exports={"model-explorer": f"{_HOME}.model_explorer:MODEL_EXPLORER"},
+)
