@@ -6,8 +6,8 @@ from tests.builders.refusals import assert_refused
 from tests.builders.study_json import after_json
 from tfaudit import Pruned, Quantized, Study, Training
 from tfaudit.extensions.remedies.settings import DistillationRemedy
-from tfaudit.study.remedies import REMEDIES, QuantizationAwareRemedy
-from tfaudit.study.variants import VARIANTS, Variant
+from tfaudit.study.remedies import REMEDIES
+from tfaudit.study.variants import Variant
 
 FINETUNED = {"sparsity": 0.9, "treatment": "finetune"}
 DISTILLATION = DistillationRemedy(temperature=2.0)
@@ -88,34 +88,6 @@ def test_smoke_keeps_one_of_each_remedy():
     assert small.retraining.validation == 0
 
 
-def test_int8_may_be_trained_for_first():
-    one = study(Quantized("int8"), Quantized("int8", remedy=QuantizationAwareRemedy(momentum=0.9)))
-    again = after_json(one)
-    assert again == one
-    plain, aware = again.variants
-    assert aware.control == plain
-    assert (plain.key, aware.key) == ("int8", "int8-remedy=quantization_aware.momentum=0.9")
-    assert aware.title == "fixed-point int8, quantization-aware (momentum 0.9)"
-
-
-def test_layers_of_int8_may_stay_in_float():
-    last, named = (
-        Quantized("int8", keep_float="last"),
-        Quantized("int8", keep_float=["conv1", "last"]),
-    )
-    aware = Quantized("int8", keep_float="last", remedy="quantization_aware")
-    one = study(Quantized("int8"), last, named, aware)
-    assert after_json(one) == one
-    assert {variant.key: variant.title for variant in one.variants} == {
-        "int8": "fixed-point int8",
-        "int8-keep_float=last": "fixed-point int8, last layer float",
-        "int8-keep_float=conv1+last": "fixed-point int8, conv1 float, last float",
-        "int8-remedy=quantization_aware-keep_float=last": "fixed-point int8, last layer float, quantization-aware",
-    }
-    assert aware.control == last
-    assert VARIANTS["quantization"](kind="int8") == one.variants[0]
-
-
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
@@ -181,23 +153,8 @@ def test_layers_of_int8_may_stay_in_float():
         ),
         (
             Quantized,
-            {"kind": "int8", "remedy": "magic"},
-            "remedy: got 'magic', expected 'quantization_aware', or",
-        ),
-        (
-            Quantized,
             {"kind": "float16", "calibration": "first"},
             "calibration: got 'first', expected 'drawn' for a kind without calibration",
-        ),
-        (
-            Quantized,
-            {"kind": "float16", "remedy": "quantization_aware"},
-            "remedy: got 'quantization_aware', expected none unless 'int8'",
-        ),
-        (
-            Quantized,
-            {"kind": "int8", "remedy": "quantization_aware", "after": "magnitude-0.9"},
-            "remedy: got .*, expected none unless of dense members, up to the 100th percentile, per channel",
         ),
     ],
 )
