@@ -38,7 +38,7 @@ import numpy as np
 import tfaudit
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_inputs import Parts
 
 BATCH = 50
 HELD_OUT, SEED = 2 / 3, 0

@@ -32,10 +32,9 @@ from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search.candidate_models import CandidateMaker
 from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
-from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_inputs import Parts, SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
-from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.extensions.search.trials import Trial, Trials
 from tfaudit.models.registry import build_model
 from tfaudit.study.quantization import KINDS
@@ -77,7 +76,9 @@ class Files:
         self.plan = [
             one
             for one in candidates(source.copy, training=True)
-            if not (KINDS[one.kind].slow or one.spared or (one.pruned and one.pruned.remedies))
+            if not (
+                KINDS[one.kind].slow or one.float_layers or (one.pruned and one.pruned.remedies)
+            )
         ]
         self.plain = [one.key for one in self.plan if one.is_plain]
         self.test, self._settings = test, SearchSettings(batch_size=500)

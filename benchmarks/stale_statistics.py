@@ -23,7 +23,7 @@ from tfaudit import Limits, compress_to_limits, load_dataset
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.extensions.search import candidate_models
 from tfaudit.extensions.search.candidate_store import FOLDER
-from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_inputs import Parts
 from tfaudit.extensions.search.smallest_file import NOT_TRIED, SmallestFile
 from tfaudit.store.store import open_store
 

@@ -8,13 +8,14 @@ from unittest import mock
 from tfaudit.study.quantization import KINDS
 
 HAS_QUANTIZER = importlib.util.find_spec("litert_quantizer") is not None
+ALL = dict(KINDS)
 INSTALLED = [kind for kind, settings in KINDS.items() if HAS_QUANTIZER or not settings.bits]
 
 
 @contextlib.contextmanager
 def only_kinds(*names: str) -> Iterator[None]:
     """Some kinds alone exist, for a search of seconds."""
-    kinds = {name: KINDS[name] for name in names}
+    kinds = {name: ALL[name] for name in names}
     with (
         mock.patch.dict(KINDS.core, kinds, clear=True),
         mock.patch.object(KINDS, "added", dict),

@@ -36,11 +36,11 @@ assert 'id="crowding"' in page and told in page
 assert "--lines" in run("gate --help")
 run("gate study --lines lines.txt", code=1)
 assert open("lines.txt").read() == "small fail\\n"
-from tfaudit import Quantized, Study
+from tfaudit import Quantized, Study, Training
 from tfaudit.study.variants import VARIANTS
 half = VARIANTS["half"]()
 assert half.title == Quantized("half").title == "half precision"
-study = Study(name="s", dataset="digits", model="digits_convnet", variants=[half], population=1)
+study = Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=[half])
 assert Study.from_json(study.to_json()).variants[-1] == half
 shown = AppTest.from_function(draw, args=("study", "crowding"), default_timeout=60).run()
 assert not shown.exception and not shown.error

@@ -122,7 +122,7 @@ def test_the_command_writes_a_new_folder_or_nothing(store, tmp_path):
     assert done.exit_code == 0, done.output
     assert len(list((tmp_path / "out/images").glob("*.png"))) > 0
     formats = (
-        "--format: got 'tsv', expected 'model-explorer', 'csv', 'parquet', 'fiftyone' or 'survey'"
+        "--format: got 'tsv', expected 'csv', 'parquet', 'fiftyone', 'model-explorer' or 'survey'"
     )
     for words, message in (
         (("csv", *folder), "which holds files, expected an empty or a new folder"),

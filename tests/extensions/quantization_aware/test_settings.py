@@ -4,13 +4,16 @@ import pytest
 
 from tests.builders.refusals import assert_refused
 from tests.builders.study_json import after_json
-from tfaudit import Quantized, Study
+from tfaudit import Quantized, Study, Training
 from tfaudit.study import QuantizationAwareRemedy
 from tfaudit.study.variants import VARIANTS
 
 
 def study(*variants):
-    return Study(name="s", dataset="digits", model="digits_convnet", variants=variants)
+    training = Training(epochs=1)
+    return Study(
+        name="s", dataset="digits", model="digits_convnet", training=training, variants=variants
+    )
 
 
 def test_int8_may_be_trained_for_first():

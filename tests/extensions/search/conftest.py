@@ -14,9 +14,8 @@ from tfaudit.extensions.search import search as search_module
 from tfaudit.extensions.search.candidate_models import weights_seal
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.search import compress_to_limits
-from tfaudit.extensions.search.search_data import Parts, in_memory
+from tfaudit.extensions.search.search_inputs import Parts, SourceModel, in_memory
 from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
-from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.outlets.html import write_report
 from tfaudit.study.training import Training
 

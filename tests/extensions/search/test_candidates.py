@@ -8,10 +8,10 @@ import pytest
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.extensions.search.candidates import (
+    FLOAT_LAYERS,
     LEVELS,
     MIXED,
     PERCENTILES,
-    SPARED,
     Preparation,
     candidates,
     channel_pruning,
@@ -48,11 +48,13 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     monkeypatch.setitem(KINDS.core, "new", QuantizationKind("new", types=("float16",)))
     table = table_of(candidates(lambda: copy_of(net), training=False))
     assert set(table["key"][~table["is_choice"]]) == set(KINDS)
-    choices = table.loc[table["is_choice"], ["kind", "percentile", "spared", "last", "bits"]]
+    choices = table.loc[table["is_choice"], ["kind", "percentile", "float_layers", "last", "bits"]]
     assert set(choices.itertuples(index=False, name=None)) == {
         ("int8", 100, 0, True, 0),
         *(("int8", percentile, 0, False, 0) for percentile in PERCENTILES),
-        *(("int8", 99.999, count, False, 0) for count in SPARED if count < 2),  # of two layers
+        *(
+            ("int8", 99.999, count, False, 0) for count in FLOAT_LAYERS if count < 2
+        ),  # of two layers
         *(("int4", 100, 0, False, bits) for bits in MIXED),
     }
     plain = len(KINDS) - 2
@@ -143,7 +145,7 @@ def test_candidates_need_the_extensions_that_make_them(net, monkeypatch):
     monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
     plan = candidates(lambda: copy_of(net), training=True)
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
-    assert not any(candidate.quantization_aware or candidate.spared for candidate in plan)
+    assert not any(candidate.quantization_aware or candidate.float_layers for candidate in plan)
 
 
 @pytest.mark.parametrize("level", [0.25, 0.75])

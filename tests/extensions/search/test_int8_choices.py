@@ -22,7 +22,7 @@ from tfaudit.extensions.search.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.extensions.search.candidate_store import flatbuffer_path
 from tfaudit.extensions.search.candidates import Candidate, channel_pruning
 from tfaudit.extensions.search.search import _Search
-from tfaudit.extensions.search.search_data import Parts, in_memory, require_same_range
+from tfaudit.extensions.search.search_inputs import Parts, in_memory, require_same_range
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NOT_TRIED
 
@@ -33,7 +33,7 @@ TWO_KINDS = ("float32", "int8")
 def int8_kinds(monkeypatch):
     """int8, float32, and one choice of each sort."""
     monkeypatch.setattr(candidates, "PERCENTILES", (98,))
-    monkeypatch.setattr(candidates, "SPARED", (1,))
+    monkeypatch.setattr(candidates, "FLOAT_LAYERS", (1,))
     monkeypatch.setattr(
         candidate_models, "MOST_ADDED", 9.0
     )  # the layers of so small a model are most of it

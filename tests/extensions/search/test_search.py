@@ -33,7 +33,7 @@ from tfaudit.extensions.search.candidate_store import FOLDER, HELD_OUT, RESULTS,
 from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.extensions.search.command import _table
 from tfaudit.extensions.search.search import _Search
-from tfaudit.extensions.search.search_data import Parts, in_memory
+from tfaudit.extensions.search.search_inputs import Parts, in_memory
 from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from tfaudit.audits.gate.gate import gate, judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
-from tfaudit.extensions.search.shortfall import shortfall
+from tfaudit.extensions.search.smallest_file import shortfall
 from tfaudit.predictions import Predictions
 
 LABELS = np.repeat([0, 1], 200)

@@ -19,7 +19,7 @@ REMEDIED = [dataclasses.replace(HALF, remedy=name) for name in REMEDIES]
 CHOICES = (
     {"last": True},
     {"percentile": 99.99},
-    {"percentile": 99.999, "spared": 1},
+    {"percentile": 99.999, "float_layers": 1},
     {"quantization_aware": True},
 )
 as_it_is_and_pruned = pytest.mark.parametrize("pruned", [None, HALF], ids=["as it is", "pruned"])

@@ -29,15 +29,14 @@ from tfaudit.errors import InputError
 from tfaudit.extensions import PUBLIC_NAMES, load
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.candidates import (
+    FLOAT_LAYERS_PERCENTILE,
     INT4,
     INT8,
-    SPARED_PERCENTILE,
     Candidate,
     Preparation,
 )
-from tfaudit.extensions.search.search_data import Parts
+from tfaudit.extensions.search.search_inputs import Parts, SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
-from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
@@ -113,15 +112,15 @@ class CandidateMaker:
             ConversionError: TensorFlow Lite cannot convert the model.
             OutOfTimeError: the budget ended before all layers were measured; finished measurements are stored.
         """
-        if not candidate.spared:
+        if not candidate.float_layers:
             return ()
         measured = self._sensitivity()
         table = load(f"{_MIXED}.sensitivity:sensitive_first")(pd.DataFrame(measured["rows"]))
         small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * measured["bytes"], "layer"]
-        if len(small) < candidate.spared:
+        if len(small) < candidate.float_layers:
             got = f"{len(small)} layers that, kept in float, add at most {100 * MOST_ADDED:.0f} % to the int8 file"
-            raise InputError("model", got, f"{candidate.spared} or more")
-        return tuple(small[: candidate.spared])
+            raise InputError("model", got, f"{candidate.float_layers} or more")
+        return tuple(small[: candidate.float_layers])
 
     def layer_types(self, candidate: Candidate) -> dict[str, str]:
         """Return the types of the layers of an int4 candidate that are wider; measure the layers' costs if needed.
@@ -209,7 +208,7 @@ class CandidateMaker:
             {name: model.get_layer(name) for name in names},
             lambda made: settings.predictions(made, data),
             kind=kind,
-            percentile=SPARED_PERCENTILE,
+            percentile=FLOAT_LAYERS_PERCENTILE,
         )
         measured["bytes"] = layered.size
         for layer in names[len(measured["rows"]) :]:

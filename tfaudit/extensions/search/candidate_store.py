@@ -55,7 +55,7 @@ class CandidateStore:
 
     Args:
         directory: directory of the search.
-        asked: settings and data that the results depend on, as JSON values by name.
+        search_settings: settings and data that the results depend on, as JSON values by name.
         plan: the candidates.
         selection: examples on which the candidate is chosen.
     """
@@ -63,7 +63,7 @@ class CandidateStore:
     def __init__(
         self,
         directory: Path,
-        asked: Mapping[str, Any],
+        search_settings: Mapping[str, Any],
         plan: Sequence[Candidate],
         selection: Dataset,
     ) -> None:
@@ -79,7 +79,7 @@ class CandidateStore:
             training=None,
             variants=tuple(ImportedPredictions(key, paired=True) for key in keys),
             population=1,
-            fingerprints=_as_text(asked),
+            fingerprints=_as_text(search_settings),
         )
         self._store = self._created(())
         store_examples(self._store, selection)
@@ -175,7 +175,7 @@ def flatbuffer_path(directory: Path, key: str) -> Path:
     return directory / FOLDER / Store.member_path(key, 0, "model.tflite")
 
 
-def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
+def require_same_search(directory: Path, search_settings: Mapping[str, Any]) -> None:
     """Raise an `InputError` unless a directory is new or holds a search with the same settings and data."""
     expected = "a new directory, or the directory of an earlier search"
     if not (directory / FOLDER / "study.json").exists():
@@ -190,7 +190,9 @@ def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
         present = open_store(directory / FOLDER).study.fingerprints
     except InputError as problem:
         raise InputError("out", problem.got, expected) from None
-    changed = [name for name, text in _as_text(asked).items() if present.get(name) != text]
+    changed = [
+        name for name, text in _as_text(search_settings).items() if present.get(name) != text
+    ]
     if changed:
         got = f"{directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
         seeded = "; a loader that shuffles needs a seed" if "data" in changed[0] else ""
@@ -198,5 +200,5 @@ def require_same_search(directory: Path, asked: Mapping[str, Any]) -> None:
         raise InputError("out", got, expected)
 
 
-def _as_text(asked: Mapping[str, Any]) -> dict[str, str]:
-    return {name: json.dumps(value) for name, value in asked.items()}
+def _as_text(search_settings: Mapping[str, Any]) -> dict[str, str]:
+    return {name: json.dumps(value) for name, value in search_settings.items()}

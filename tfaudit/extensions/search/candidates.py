@@ -39,7 +39,7 @@ INT8 = "int8"
 PERCENTILES = (99.999, 99.99)
 """Percentiles at which int8 ranges end if ranges of all values lose too much."""
 
-SPARED, SPARED_PERCENTILE = (1, 3), 99.999
+FLOAT_LAYERS, FLOAT_LAYERS_PERCENTILE = (1, 3), 99.999
 """Numbers of layers in float, the most sensitive ones, and the percentile at which the others' ranges end."""
 
 INT4, MIXED = "int4", (4.25, 4.5, 5.0, 6.0)
@@ -89,7 +89,7 @@ class Candidate:
         pruned: how the model is pruned and fine-tuned first; None if it is not pruned.
         sparse: whether pruned kernels are stored without their zeros.
         percentile: percentile at which int8 ranges end, 100 for the full range; see `quantize`.
-        spared: number of layers that stay in float, those that int8 harms most.
+        float_layers: number of layers that stay in float, those that int8 harms most.
         last: whether the last layer stays in float.
         bits: mean bits of a weight of an int4 file, some of whose layers have wider types; 0 if none has.
         quantization_aware: whether the model is trained for int8 first.
@@ -100,7 +100,7 @@ class Candidate:
     pruned: Pruned | None = None
     sparse: bool = False
     percentile: float = 100.0
-    spared: int = 0
+    float_layers: int = 0
     last: bool = False
     bits: float = 0.0
     quantization_aware: bool = False
@@ -113,17 +113,21 @@ class Candidate:
         Example:
             >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
             ('int8', 'weight-0.9-float16-sparse')
-            >>> [Candidate("int8", **choice).key for choice in ({"percentile": 99.99}, {"spared": 2}, {"last": True})]
-            ['int8-percentile=99.99', 'int8-float=2', 'int8-float=last']
+            >>> Candidate("int8", percentile=99.99).key, Candidate("int8", float_layers=2).key
+            ('int8-percentile=99.99', 'int8-float=2')
         """
         percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
-        spared = f"float={LAST if self.last else self.spared}" if self.last or self.spared else ""
+        float_layers = (
+            f"float={LAST if self.last else self.float_layers}"
+            if self.last or self.float_layers
+            else ""
+        )
         parts = (
             self.preparation.key,
             self.kind,
             "sparse" if self.sparse else "",
             percentile,
-            spared,
+            float_layers,
             f"bits={self.bits:g}" if self.bits else "",
         )
         return "-".join(filter(None, parts))
@@ -135,7 +139,7 @@ class Candidate:
         Example:
             >>> Candidate("int8", Pruned(0.5, "l1", granularity="channel", axis=-1, treatment="finetune")).title
             'int8, 50 % fewer channels'
-            >>> Candidate("int8", percentile=99.99).title, Candidate("int8", spared=2).title
+            >>> Candidate("int8", percentile=99.99).title, Candidate("int8", float_layers=2).title
             ('int8, percentile 99.99', 'int8, 2 layers in float')
             >>> Candidate("int8", last=True).title
             'int8, last layer in float'
@@ -145,8 +149,8 @@ class Candidate:
             parts.append(f"{self.bits:g} bits a weight")
         if self.last:
             parts.append("last layer in float")
-        if self.spared:
-            parts.append(f"{plural(self.spared, 'layer')} in float")
+        if self.float_layers:
+            parts.append(f"{plural(self.float_layers, 'layer')} in float")
         elif self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")
         if self.quantization_aware:
@@ -172,7 +176,7 @@ class Candidate:
         """Whether it varies a plain candidate: percentile ranges, layers in float or wider, or training for int8."""
         return (
             self.percentile < 100
-            or max(self.spared, self.bits) > 0
+            or max(self.float_layers, self.bits) > 0
             or self.last
             or self.quantization_aware
         )
@@ -180,7 +184,7 @@ class Candidate:
     @property
     def is_full_integer(self) -> bool:
         """Whether all its layers compute in int8."""
-        return self.kind == INT8 and not self.spared and not self.last
+        return self.kind == INT8 and not self.float_layers and not self.last
 
     @property
     def is_plain(self) -> bool:
@@ -196,7 +200,7 @@ class Candidate:
             self,
             pruned=pruned,
             percentile=100.0,
-            spared=0,
+            float_layers=0,
             last=False,
             bits=0.0,
             quantization_aware=False,
@@ -278,15 +282,15 @@ def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candida
     made = [dataclasses.replace(control, last=True)] if last else []
     made += [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
     measurable = "quantization_sensitivity" in PUBLIC_NAMES
-    spared = [count for count in SPARED if count < layers and measurable]
+    float_layers = [count for count in FLOAT_LAYERS if count < layers and measurable]
     return made + [
         dataclasses.replace(
             control,
-            percentile=SPARED_PERCENTILE,
-            spared=count,
+            percentile=FLOAT_LAYERS_PERCENTILE,
+            float_layers=count,
             estimate=(1 + count / 100) * control.estimate,
         )
-        for count in spared
+        for count in float_layers
     ]
 
 

@@ -125,7 +125,7 @@ def compress(
         start_tensorflow()
         from tfaudit.extensions.search.progress import PrintedProgress
         from tfaudit.extensions.search.search import find_smallest_file
-        from tfaudit.extensions.search.source_model import SourceModel
+        from tfaudit.extensions.search.search_inputs import SourceModel
 
         with errors_naming(model):
             source = SourceModel(model, output)

@@ -43,17 +43,22 @@ from tfaudit.extensions.search.progress import (
     SearchProgress,
     Task,
 )
-from tfaudit.extensions.search.search_data import (
+from tfaudit.extensions.search.search_inputs import (
     Parts,
+    SourceModel,
     in_memory,
     require_same_range,
     require_two_of_every_class,
 )
 from tfaudit.extensions.search.search_report import remove_earlier_results, write_search
 from tfaudit.extensions.search.search_settings import SearchSettings
-from tfaudit.extensions.search.shortfall import shortfall
-from tfaudit.extensions.search.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
-from tfaudit.extensions.search.source_model import SourceModel
+from tfaudit.extensions.search.smallest_file import (
+    COLUMNS,
+    NO_FILE,
+    NOT_TRIED,
+    SmallestFile,
+    shortfall,
+)
 from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.listed_options import with_options_of
@@ -161,7 +166,7 @@ def find_smallest_file(
     parts = Parts.of(examples, settings.held_out, settings.seed, train=trained_on)
     if trained_on is not None:
         require_same_range(trained_on, examples)
-    asked = {
+    search_settings = {
         "model": weights_seal(source.model),
         "data": Fingerprint.of(examples).digest,
         "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
@@ -169,12 +174,12 @@ def find_smallest_file(
     }
     with contextlib.ExitStack() as stack:
         directory = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        require_same_search(directory, asked)
+        require_same_search(directory, search_settings)
         plan = candidates(
             source.copy, training=trained_on is not None, full_integer=settings.full_integer
         )
         stack.enter_context(lock(directory / FOLDER, "tfaudit compress"))
-        store = CandidateStore(directory, asked, plan, parts.selection)
+        store = CandidateStore(directory, search_settings, plan, parts.selection)
         remove_earlier_results(directory)
         search = _Search(source, store, plan, parts, settings)
         found = dataclasses.replace(search.run(budget, progress), directory=out)
@@ -356,7 +361,7 @@ class _Search:
         """Return the slowest step in making a candidate, and its number among steps of this sort."""
         if not self._maker.is_trained(candidate.preparation):
             return TRAINING, candidate.preparation.key
-        if candidate.spared and not self._maker.is_measured():
+        if candidate.float_layers and not self._maker.is_measured():
             return MEASURING, ""
         if candidate.bits and not self._maker.is_measured(candidate.kind):
             return MEASURING, candidate.kind

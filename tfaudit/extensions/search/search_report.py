@@ -12,9 +12,9 @@ from tfaudit.audits.gate.checks import PASS
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import CONTENTS, contents
 from tfaudit.extensions.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
+from tfaudit.extensions.search.search_inputs import SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import SmallestFile
-from tfaudit.extensions.search.source_model import SourceModel
 from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
