@@ -189,6 +189,7 @@ def data(split):
     assert_array_equal(again[0][0]["n"], seen[0][0]["n"])
     (x, y), *_ = dataset.batches(7).as_numpy_iterator()
     assert (x["n"].tolist(), y.tolist()) == (list(range(7)), [0, 1, 0, 1, 0, 1, 0])
+    assert_refused("whose examples are no images", dataset.moments)
 
 
 @pytest.mark.parametrize(

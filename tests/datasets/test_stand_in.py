@@ -71,6 +71,9 @@ def test_photographs_keep_their_shape_or_take_that_of_the_set(at_hand, photograp
 
 def test_a_set_at_hand_is_linked_and_one_of_small_images_is_held(at_hand, tmp_path):
     (tmp_path / "prepared" / "other").mkdir()
+    with stand_ins(["digits", "mock:imagenet_a"], at_hand, COUNTS) as missing:
+        assert missing == []
+    assert not list(at_hand.iterdir())  # nothing is to be linked
     with stand_ins(["cifar10"], at_hand, COUNTS) as missing:
         assert missing == ["cifar10"]
         assert load_dataset("cifar10", "test").in_memory

@@ -270,10 +270,7 @@ def test_batches_are_halved_until_they_fit_the_memory(plain, monkeypatch):
 
 @pytest.mark.parametrize(
     "size",
-    [
-        0,
-        -1,
-    ],
+    [0, -1],
 )
 def test_micro_batches_divide_batches(size):
     assert_refused(

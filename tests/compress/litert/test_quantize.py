@@ -103,14 +103,8 @@ def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "mixed_float16",
-    ],
-)
-def test_mixed_precision_converts_from_its_float32_weights(policy):
-    model = net(policy)
+def test_mixed_precision_converts_from_its_float32_weights():
+    model = net("mixed_float16")
     policies = [layer.dtype_policy for layer in model.layers]
     content = quantize(model, "float32")
     assert content == quantize(net(), "float32")
