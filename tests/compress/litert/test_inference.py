@@ -190,6 +190,8 @@ def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
     (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
     for form in (tmp_path / "model.keras", str(tmp_path / "model.tflite")):
         assert_array_equal(predict(form, IMAGES)[0], wanted[0])
+    for form in forms(net(batch_size=4)):  # the last batch is filled up
+        require_same(predict(form, IMAGES, batch_size=10), wanted, atol=1e-6)
 
 
 def test_keras_generators_are_read_once_and_in_order(model):
