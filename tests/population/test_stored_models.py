@@ -6,6 +6,7 @@ import pytest
 from keras import layers
 from numpy.testing import assert_array_equal
 
+from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import save_member, small_study
 from tfaudit import Pruned, Quantized, predict, quantize
 from tfaudit.population.member import model_bytes
@@ -86,3 +87,15 @@ def test_the_same_layers_put_together_otherwise_are_another_model():
         )
         described.add(_description(model_bytes(model)))
     assert len(described) == 2
+
+
+def test_a_damaged_model_file_is_refused(tmp_path):
+    store = store_with(tmp_path, {("dense", 0): net(0)})
+    path = store.directory / store.member_path("dense", 0, "model.keras")
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert_refused(
+        r"members: got a file that does not match its checksum, .*model.keras",
+        StoredModels(store).open,
+        "dense",
+        0,
+    )
