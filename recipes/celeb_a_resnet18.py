@@ -28,8 +28,9 @@ Where [F] contradicts itself or is silent: the dense accuracy is 94.73 in 2.4 an
 rate and weight decay are not given; we take whole images (218x178), the schedule of the ImageNet code (.1 B/256, /10
 after a third, two thirds and eight ninths, decay 1e-4) and its pruning window as shares of the steps. The only
 augmentation is mirroring. The released code trains on ImageNet alone, so the rest is not known either: here pixels are
-normalised by the mean and deviation of the first 2,000 training images, and weights are drawn as in
-`imagenet_resnet50`, whose differences from the code in order, classifier, decay and pruned weights apply here, too.
+normalised by the mean and deviation of the first 2,000 training images, and convolutions
+are drawn as in `imagenet_resnet50`. Unlike in the code, the classifier is drawn from Glorot's uniform distribution and
+only kernels decay; the differences of `imagenet_resnet50` in order and pruned weights apply here, too.
 """
 
 from tfaudit.study.study import Study, Training

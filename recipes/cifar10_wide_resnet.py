@@ -26,8 +26,8 @@ schedule (Zagoruyko and Komodakis 2016: .1, /5 at epochs 60, 120 and 160, decay 
 one is `model_options={"depth": 16, "widening": 4}`. The pruning window is that of the ImageNet code as shares of the
 steps. The released code trains on ImageNet alone, so the rest is not known either: here images are padded by 4 pixels,
 cropped and mirrored (Zagoruyko and Komodakis), pixels are normalised by the mean and deviation of the training images,
-and convolutions are drawn from He's normal distribution. The differences of `imagenet_resnet50` from the code in
-decay and pruned weights apply here, too.
+and convolutions are drawn from He's normal distribution. Unlike in the code, only kernels decay, and pruned weights are
+zero, as in `imagenet_resnet50`.
 """
 
 from tfaudit.study.study import Study, Training

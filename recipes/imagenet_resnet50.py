@@ -55,9 +55,10 @@ appendix B but only in table 8. Section 4 speaks of 16 corruptions, table 3 has 
 each sparsity, table 3 of 50.
 
 Where this study follows the released code: the mean and deviation of pixels (ImageNet's usual constants, 123.675,
-116.28, 103.53 and 58.395, 57.12, 57.375); convolutions drawn from a truncated normal distribution of variance 1/fan-in;
-gamma 0 in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; for
-tests, the shorter side scaled to 256 and the central 224 pixels.
+116.28, 103.53 and 58.395, 57.12, 57.375); convolutions drawn from a truncated normal distribution of variance 1/fan-in,
+and the classifier from a normal distribution of deviation .01; decay of kernels and of the classifier's biases; gamma 0
+in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; for tests, the
+shorter side scaled to 256 and the central 224 pixels.
 
 Where it differs, in the order of the pipeline:
 
@@ -69,8 +70,6 @@ Where it differs, in the order of the pipeline:
 - Resizing: the code interpolates bicubically without anti-aliasing, and keeps fractions and overshoot; here bilinearly
   with anti-aliasing, rounded to 0..255. The code rounds the longer side down and an odd margin up; here the longer side
   is rounded to the nearest pixel and the margin down.
-- Classifier: the code draws it from a normal distribution of deviation .01; here it is Glorot's uniform distribution.
-- Decay: the code also decays the classifier's biases; here only kernels.
 - Batch statistics: the code computes them over what one device is given, and its batches are of 4096; here over
   micro-batches of 256.
 - Pruned weights: the code keeps their values behind the mask, where momentum and decay still change them, so that a
@@ -107,6 +106,7 @@ study = Study(
         learning_rate=((0, RATE), (30, RATE / 10), (60, RATE / 100), (80, RATE / 1000)),
         warmup=5,
         weight_decay=1e-4,
+        decay_biases=("logits",),
         label_smoothing=0.1,
         augmentation="resized_crop_flip",
     ),
@@ -117,7 +117,11 @@ study = Study(
     population=30,
     image_size=256,
     crop=224,
-    model_options={"mean": [123.675, 116.28, 103.53], "std": [58.395, 57.12, 57.375]},
+    model_options={
+        "mean": [123.675, 116.28, 103.53],
+        "std": [58.395, 57.12, 57.375],
+        "classifier_std": 0.01,
+    },
     corruptions=() if PREPARED else tuple(CORRUPTIONS),
     benchmarks=("imagenet2012_corrupted/*", "imagenet_a") if PREPARED else ("imagenet_a",),
     corrupted_members=5,

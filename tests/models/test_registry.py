@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
@@ -177,6 +178,7 @@ def test_int8_conversion_agrees(name):
             {"shortcuts": "b"},
             "shortcuts: got 'b', expected 'identity' or 'projection'",
         ),
+        (("lenet_r", (28, 28, 1), 10), {"classifier_std": 0}, "expected a positive number"),
         (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std: got .*, expected positive"),
         (
             ("lenet_r", (28, 28, 1), 10),
@@ -197,6 +199,14 @@ def test_the_smallest_images_work_on_a_narrow_network(name):
     edge = ARCHITECTURES[name].smallest
     model = build_model(name, (edge, edge, 1), 3, width=0.01)
     assert model(np.zeros((1, edge, edge, 1), np.float32)).shape == (1, 3)
+
+
+def test_the_classifier_is_drawn_from_a_normal_distribution():
+    keras.utils.set_random_seed(1)
+    model = build_model("lenet_r", (28, 28, 1), 100, classifier_std=0.01)
+    kernel, bias = model.get_layer("logits").get_weights()
+    assert stats.kstest(kernel.ravel(), stats.norm(0, 0.01).cdf).pvalue > 0.01
+    assert not bias.any()
 
 
 def test_options_reach_the_architecture():

@@ -153,7 +153,7 @@ def test_a_callback_that_acts_between_steps_has_them_one_by_one(chosen, number):
 
 
 @pytest.mark.slow
-def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
+def test_weight_decay_adds_its_share_of_kernels_and_named_biases_to_the_gradient():
     plain, decayed = (
         trainer(
             epochs=None,
@@ -162,16 +162,30 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
             momentum=0.0,
             learning_rate=0.1,
             weight_decay=decay,
+            decay_biases=("logits",),
         )
         for decay in (0.0, 0.5)
     )
-    start = {w.path: w.numpy() for w in plain.build(4).weights}
-    (a, _), (b, _) = trained(plain, 4), trained(decayed, 4)
-    for before, after in zip(a.weights, b.weights, strict=True):
-        expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
+    models = plain.build(4), decayed.build(4)
+    for model in models:
+        for layer in ("conv1", "logits"):
+            model.get_layer(layer).bias.assign(np.full(model.get_layer(layer).bias.shape, 0.3))
+    start = {w.path: w.numpy() for w in models[0].weights}
+    for one, model in zip((plain, decayed), models, strict=True):
+        one.train(model, 4)
+    for before, after in zip(*(model.weights for model in models), strict=True):
+        decays = before.path.endswith("kernel") or before.path == "logits/bias"
+        expected = -0.1 * 0.5 * start[before.path] if decays else 0.0
         assert_allclose(
             after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6
         )
+
+
+def test_decay_of_an_unknown_bias_is_refused():
+    message = "decay_biases: got 'conv9', expected among conv1"
+    assert_refused(message, trainer, weight_decay=0.1, decay_biases=("conv9",))
+    message = "decay_biases: got 'logits', expected a tuple of names of layers"
+    assert_refused(message, Training, epochs=1, decay_biases="logits")
 
 
 @pytest.mark.slow

@@ -181,6 +181,10 @@ def test_imagenet_is_trained_as_the_released_code_does():
     study = RECIPES["imagenet_resnet50"].study
     rates = dict(study.training.learning_rate)
     assert rates == pytest.approx({0: 1.6, 30: 0.16, 60: 0.016, 80: 0.0016})
+    assert (study.training.decay_biases, study.model_options["classifier_std"]) == (
+        ("logits",),
+        0.01,
+    )
     pruned = study.variants[0]
     assert (pruned.begin * study.training.steps, pruned.end * study.training.steps) == (5000, 8000)
 

@@ -17,7 +17,12 @@ def a_study(**changes):
         name="s",
         dataset="digits",
         model="digits_convnet",
-        training=Training(epochs=2, learning_rate=((0, 0.1), (1, 0.01)), weight_decay=1e-4),
+        training=Training(
+            epochs=2,
+            learning_rate=((0, 0.1), (1, 0.01)),
+            weight_decay=1e-4,
+            decay_biases=("logits",),
+        ),
         variants=(Pruned(0.5, layers=("conv1",)), Pruned(0.9, scope="global"), Quantized("int8")),
         model_options={"width": 4},
     )

@@ -58,6 +58,7 @@ def build_model(
     *,
     mean: float | Sequence[float] | np.ndarray = 0.0,
     std: float | Sequence[float] | np.ndarray = 255.0,
+    classifier_std: float | None = None,
     **options: Any,
 ) -> keras.Model:
     """Build an untrained functional model with its preprocessing: float pixels 0..255 in, float32 logits out.
@@ -71,11 +72,13 @@ def build_model(
         num_classes: number of logits, at least 2.
         mean: mean of the pixels in 0..255, a number or one per channel `(C,)`; `Dataset.moments` computes it.
         std: positive standard deviation of the pixels, in the same form.
+        classifier_std: positive standard deviation of the normal distribution from which the kernel of `logits` is
+            drawn; by default it is drawn from Glorot's uniform distribution.
         **options: keywords of the architecture, such as `filters` of `digits_convnet`, and `width`, a multiple of the
             published filters and units, for trials.
 
     Raises:
-        InputError: the name or an option is unknown, the images are too small, or the moments do not fit.
+        InputError: the name or an option is unknown, the images are too small, or a deviation or mean does not fit.
 
     >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
     61706
@@ -90,11 +93,17 @@ def build_model(
     for option in options:
         require(option in allowed, "options", option, f"options of {name!r}: {', '.join(allowed)}")
 
+    initializer: Any = "glorot_uniform"
+    if classifier_std is not None:
+        require(classifier_std > 0, "classifier_std", classifier_std, "a positive number")
+        initializer = keras.initializers.RandomNormal(stddev=classifier_std)
     scale, offset = _rescaling(mean, std, channels=shape[2])
     images = keras.Input(shape, name="images")
     normalised = keras.layers.Rescaling(scale, offset, dtype="float32", name="normalise")(images)
     features = architecture.body(normalised, **options)
-    logits = keras.layers.Dense(num_classes, dtype="float32", name="logits")(features)
+    logits = keras.layers.Dense(
+        num_classes, kernel_initializer=initializer, dtype="float32", name="logits"
+    )(features)
     return keras.Model(images, logits, name=name)
 
 

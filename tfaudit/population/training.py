@@ -18,7 +18,7 @@ from tfaudit.compress.micro_batches import MicroBatches
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import full_batches, training_batches
 from tfaudit.datasets.validation import split_validation
-from tfaudit.errors import InputError, Notice, one_line
+from tfaudit.errors import InputError, Notice, one_line, require
 from tfaudit.models.member_model import (
     build_member,
     check_outputs,
@@ -149,8 +149,18 @@ class Trainer(TrainerInOneModel):
         self._set_micro_batch(None if micro_batch == "auto" else micro_batch)  # type: ignore[arg-type]
         self._note_optimizer()
         if training.weight_decay:
-            for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
-                kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
+            for variable in self._decayed():
+                variable.regularizer = keras.regularizers.L2(training.weight_decay / 2)
+
+    def _decayed(self) -> list[keras.Variable]:
+        """Return every kernel, and the biases of the layers that the training names."""
+        variables = self.model.trainable_variables
+        kernels = [v for v in variables if v.name.endswith("kernel")]
+        biases = {v.path.split("/")[-2]: v for v in variables if v.name == "bias"}
+        named = self._training.decay_biases
+        for name in named:
+            require(name in biases, "decay_biases", name, f"among {', '.join(biases)}")
+        return kernels + [biases[name] for name in named]
 
     def _set_micro_batch(self, size: int | None) -> None:
         self.micro_batch = size

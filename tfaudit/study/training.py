@@ -37,6 +37,7 @@ class Training:
         nesterov: whether to use Nesterov momentum.
         weight_decay: coefficient `wd` of the L2 penalty `wd/2 |w|^2` on every kernel (not on biases or BatchNorm), as
             the papers' frameworks define it: its gradient goes through the momentum.
+        decay_biases: names of layers whose biases have this penalty, too, such as ("logits",); none by default.
         augmentation: a name of `tfaudit.datasets.augmentation`.
         label_smoothing: share of the probability spread over all classes.
         validation: share of the training set held out for validation, stratified, split by the member's seed.
@@ -73,6 +74,7 @@ class Training:
     momentum: float = 0.9
     nesterov: bool = True
     weight_decay: float = 0.0
+    decay_biases: tuple[str, ...] = ()
     augmentation: str = "none"
     label_smoothing: float = 0.0
     validation: float = 0.0
@@ -87,6 +89,10 @@ class Training:
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
             set_fields(self, learning_rate=_rates(self.learning_rate))
+        biases = self.decay_biases
+        listed = isinstance(biases, list | tuple)
+        require(listed, "decay_biases", biases, "a tuple of names of layers")
+        set_fields(self, decay_biases=tuple(biases))
         lengths = (self.epochs, self.steps)
         require(lengths.count(None) == 1, "epochs, steps", lengths, "exactly one")
         set_fields(self, optimizer=_configuration(self.optimizer))
