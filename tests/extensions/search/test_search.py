@@ -333,6 +333,21 @@ def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(se
     assert "nan" not in console.file.getvalue()
 
 
+@pytest.mark.slow
+def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "tfaudit.extensions.search.candidates.LEVELS", {"channel": (0.98,), "weight": ()}
+    )
+    hardly = Training(epochs=1, learning_rate=1e-9)
+    limits = Limits(worst_class_drop_pp=8)
+    table = search(tmp_path / "out", training=hardly, limits=limits).frame().set_index("candidate")
+    pruned = table[table.index.str.startswith("channel")]
+    alone = pruned[~pruned.index.str.contains("distillation")]
+    assert alone["reason"].str.startswith("Fails before it is quantized: ").all()
+    assert pruned.drop(alone.index)["reason"].str.endswith(" is too far from passing.").all()
+    assert not list((tmp_path / "out/candidates/members").glob("channel*/*/*.tflite"))
+
+
 def changed_data(data):
     x = data.x.copy()
     x[0, 0] += 1
