@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import json
 import os
 import re
 import runpy
@@ -9,13 +10,16 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import tfaudit
 from tests.builders.accessibility import violations
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.limits import QUANTITIES
+from tfaudit.cli.gate_limits import read_limits
 from tfaudit.outlets.columns import COLUMNS, PARTS
+from tfaudit.outlets.gate_files import json_verdicts
 from tfaudit.outlets.references import SOURCES
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -135,6 +139,21 @@ def test_every_verdict_is_explained():
         words |= {value for constant, value in vars(audit).items() if constant in constants.split()}
     assert len(words) > 20
     assert not {word for word in words if word not in page}
+
+
+def test_the_fields_for_regulated_products_are_in_the_gates_file(tmp_path):
+    page = (DOCS / "regulated.md").read_text()
+    (tmp_path / "gate.toml").write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    labels = [0, 1] * 200
+    predictions = tfaudit.Predictions.from_top1(labels, labels)
+    groups = pd.DataFrame({"sex": ["female"] * 200 + ["male"] * 200})
+    limits = read_limits(tmp_path / "gate.toml")
+    verdict = tfaudit.gate(predictions, predictions, limits, groups=groups)
+    held = json.loads(json_verdicts({"update": verdict}))["verdicts"]["update"]
+    fields = {*held, *held["checks"][0], *held["classes"][0], *held["groups"][0]}
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|.*", page, re.MULTILINE))))
+    assert len(named) > 15
+    assert named <= fields
 
 
 def test_every_column_command_recipe_and_name_has_a_place():
