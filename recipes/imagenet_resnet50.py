@@ -57,14 +57,13 @@ each sparsity, table 3 of 50.
 Where this study follows the released code: the mean and deviation of pixels (ImageNet's usual constants, 123.675,
 116.28, 103.53 and 58.395, 57.12, 57.375); convolutions drawn from a truncated normal distribution of variance 1/fan-in,
 and the classifier from a normal distribution of deviation .01; decay of kernels and of the classifier's biases; gamma 0
-in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; for tests, the
-shorter side scaled to 256 and the central 224 pixels.
+in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; batches
+across the ends of epochs, which are 312.8 steps; for tests, the shorter side scaled to 256 and the central 224 pixels.
 
 Where it differs, in the order of the pipeline:
 
 - Order: the code reads the files in order and shuffles 1,024 images; here the order of the files is drawn, and 256 MB
-  of images are shuffled. The code makes batches across the ends of epochs; here the last batch of an epoch is short, so
-  that an epoch has 313 steps instead of 312.8.
+  of images are shuffled.
 - Random crop: both take 8 to 100 % of the area at 3:4 to 4:3. The code tries one rectangle, which must cover 10 % of
   the image, and falls back to the central square; here ten are tried, then the whole image is taken.
 - Resizing: the code interpolates bicubically without anti-aliasing, and keeps fractions and overshoot; here bilinearly
@@ -102,6 +101,7 @@ study = Study(
     training=Training(
         steps=STEPS,
         batch_size=BATCH,
+        across_epochs=True,
         micro_batch=256,
         learning_rate=((0, RATE), (30, RATE / 10), (60, RATE / 100), (80, RATE / 1000)),
         warmup=5,

@@ -43,6 +43,15 @@ def test_an_epoch_shows_every_example_once(dataset):
 
 
 @both
+@pytest.mark.parametrize("batch_size", [5, 23, 30])
+def test_batches_across_epochs_have_the_same_order_without_short_ones(dataset, batch_size):
+    batches = run(dataset, 9, batch_size=batch_size, across_epochs=True)
+    assert {len(labels) for _, labels in batches} == {batch_size}
+    whole = order(run(dataset, 12, batch_size=COUNT))
+    assert_array_equal(order(batches), whole[: 9 * batch_size])
+
+
+@both
 @pytest.mark.parametrize("augmentation", ["none", "crop_flip"])
 def test_a_seed_fixes_every_bit(dataset, augmentation):
     one, two, other = (run(dataset, 12, seed=seed, augmentation=augmentation) for seed in (7, 7, 8))
@@ -65,14 +74,13 @@ def test_the_global_seed_changes_nothing(dataset):
 
 
 @both
-def test_a_run_can_go_on_at_any_step(dataset):
-    batches = training_batches(dataset, batch_size=5, seed=3, augmentation="flip")
-    whole = list(batches.take(9).as_numpy_iterator())
+@pytest.mark.parametrize("across_epochs", [False, True])
+def test_a_run_can_go_on_at_any_step(dataset, across_epochs):
+    options = {"seed": 3, "augmentation": "flip", "across_epochs": across_epochs}
+    whole = run(dataset, 9, **options)
     for start in range(7):  # two epochs and more
-        started = training_batches(
-            dataset, batch_size=5, seed=3, augmentation="flip", start=start
-        ).take(9 - start)
-        for a, b in zip(whole[start:], started.as_numpy_iterator(), strict=True):
+        started = run(dataset, 9 - start, start=start, **options)
+        for a, b in zip(whole[start:], started, strict=True):
             assert_array_equal(a[0], b[0])
             assert_array_equal(a[1], b[1])
 

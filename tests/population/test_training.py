@@ -243,6 +243,25 @@ def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
 
 
+def test_epochs_of_batches_across_their_ends_are_fractions_of_steps():
+    """The schedule of [F]'s code: an epoch of ImageNet is 1,281,167 / 4,096 = 312.78 steps."""
+    pieces = Training(steps=1000, learning_rate=((0, 1.6), (2, 0.16)), warmup=1)
+    rate = LearningRate(pieces, 1000, 1_281_167 / 4096)
+    steps = np.array([0, 311, 312, 313, 624, 625, 626, 999])
+    epochs = steps * 4096 / 1_281_167
+    warmed = 1.6 * np.minimum(epochs + 4096 / 1_281_167, 1)
+    expected = np.where(epochs < 2, warmed, 0.16)
+    assert_allclose([float(rate(step)) for step in steps], expected, rtol=1e-6)
+
+
+def test_batches_across_epochs_end_at_the_last_full_one():
+    one = trainer(across_epochs=True)
+    _, history = trained(one, 1)
+    assert (one.steps, int(one.model.optimizer.iterations), len(history)) == (5, 5, 2)
+    sizes = [len(labels) for _, labels in one.batches(1).take(7)]
+    assert sizes == [64] * 7
+
+
 @settings(max_examples=40)
 @given(
     st.floats(0.05, 0.99),

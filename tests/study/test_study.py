@@ -162,6 +162,7 @@ def test_steps_count_the_short_batch():
     assert Training(epochs=3, batch_size=100).total_steps(250) == 9
     assert Training(steps=7).total_steps(250) == 7
     assert Training(epochs=3, batch_size=100, validation=0.2).total_steps(250) == 6
+    assert Training(epochs=3, batch_size=100, across_epochs=True).total_steps(250) == 8
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,17 @@ def training_batches(
     augmentation: str = "none",
     targets: bool = False,
     weights: bool = False,
+    across_epochs: bool = False,
     start: int = 0,
 ) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
     An epoch shows every example once and ends with a short batch if `batch_size` does not divide N, so it takes
-    `ceil(N / batch_size)` steps. A data set in memory is permuted in every epoch. A stream is read from 16 files at a
-    time, in another order of the files in every epoch; its encoded images pass through a shuffle buffer of 256 MB and
-    are decoded in parallel. Random crops are taken from the whole image, not from the square that evaluation sees. The
-    `element_spec` is the same for all seeds, so a train function is traced once for a whole population.
+    `ceil(N / batch_size)` steps; with `across_epochs`, the next epoch fills this batch. A data set in memory is
+    permuted in every epoch. A stream is read from 16 files at a time, in another order of the files in every epoch; its
+    encoded images pass through a shuffle buffer of 256 MB and are decoded in parallel. Random crops are taken from the
+    whole image, not from the square that evaluation sees. The `element_spec` is the same for all seeds, so a train
+    function is traced once for a whole population.
 
     Args:
         dataset: the training set; images have one size.
@@ -44,6 +46,7 @@ def training_batches(
         augmentation: name of the augmentation, one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
         targets: whether to yield the labels as the user's function returned them, such as one-hot.
         weights: whether to yield the weights of the examples, float32 `(B,)`, as a third element, if they have any.
+        across_epochs: whether batches continue across the ends of epochs, so that none is short.
         start: number of batches to leave out at the beginning, without decoding their images; none by default.
 
     Returns:
@@ -71,11 +74,12 @@ def training_batches(
     seeds = tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
         held = dataset.tensors(targets=targets, weights=weights)
-        batches = _epochs_in_memory(dataset, held, batch_size, order, start)
+        batches = _epochs_in_memory(dataset, held, batch_size, order, across_epochs, start)
     else:
         crops = augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED.get(augmentation, augment)
-        batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None, start)
+        crop_seed = seeds if crops else None
+        batches = _epochs_streaming(dataset, batch_size, order, crop_seed, across_epochs, start)
 
     def finish(step: tf.Tensor, batch: tuple[Any, ...]) -> tuple[Any, ...]:
         inputs, *others = batch
@@ -94,7 +98,12 @@ def training_batches(
 
 
 def full_batches(
-    dataset: Dataset, batch_size: int, seed: int, *, augmentation: str = "none"
+    dataset: Dataset,
+    batch_size: int,
+    seed: int,
+    *,
+    augmentation: str = "none",
+    across_epochs: bool = False,
 ) -> tf.data.Dataset:
     """Return the `training_batches` without the short ones at the ends of epochs, whose statistics mislead.
 
@@ -109,9 +118,25 @@ def full_batches(
     import tensorflow as tf
 
     size = min(batch_size, dataset.num_examples)
-    batches = training_batches(dataset, batch_size=size, seed=seed, augmentation=augmentation)
+    batches = training_batches(
+        dataset,
+        batch_size=size,
+        seed=seed,
+        augmentation=augmentation,
+        across_epochs=across_epochs,
+    )
     whole = batches.filter(lambda _, labels: tf.shape(labels)[0] == size)
     return whole.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+
+
+def _start_in_epoch(
+    start: int, batch_size: int, count: int, across_epochs: bool
+) -> tuple[int, int]:
+    """Return the epoch in which a step starts, and how many of its `count` examples earlier steps have seen."""
+    if across_epochs:
+        return divmod(start * batch_size, count)
+    epoch, batches = divmod(start, -(-count // batch_size))
+    return epoch, batches * batch_size
 
 
 def _epochs_in_memory(
@@ -119,34 +144,42 @@ def _epochs_in_memory(
     held: tuple[Any, ...],
     batch_size: int,
     seed: tf.Tensor,
+    across_epochs: bool,
     start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
     count = dataset.num_examples
-    first, passed = divmod(start, -(-count // batch_size))
+    first, passed = _start_in_epoch(start, batch_size, count, across_epochs)
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         order = tf.random.experimental.stateless_shuffle(
             tf.range(count), tf.random.fold_in(seed, number)
         )
-        return tf.data.Dataset.range(0, count, batch_size).map(
-            lambda start: order[start : start + batch_size]
-        )
+        rest = tf.data.Dataset.from_tensors(order[tf.where(number == first, passed, 0) :])
+        return rest if across_epochs else rest.rebatch(batch_size)
 
-    orders = tf.data.Dataset.counter(first).flat_map(epoch).skip(passed)
+    orders = tf.data.Dataset.counter(first).flat_map(epoch)
+    if across_epochs:
+        orders = orders.rebatch(batch_size)
     return orders.map(lambda order: mapped(lambda values: tf.gather(values, order), held))
 
 
 def _epochs_streaming(
-    dataset: Dataset, batch_size: int, seed: tf.Tensor, crop_seed: tf.Tensor | None, start: int
+    dataset: Dataset,
+    batch_size: int,
+    seed: tf.Tensor,
+    crop_seed: tf.Tensor | None,
+    across_epochs: bool,
+    start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
     height, width, channels = dataset.fixed_shape()
     stream: ImageStream = dataset.stream  # type: ignore[assignment]
-    first, passed = divmod(start, -(-dataset.num_examples // batch_size))
-    buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // stream.example_bytes))
+    count = dataset.num_examples
+    first, passed = _start_in_epoch(start, batch_size, count, across_epochs)
+    buffer = min(count, max(batch_size, SHUFFLE_BYTES // stream.example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         # The seed of this graph: otherwise the global seed of the process would matter too, and a seed of 0 fail.
@@ -164,11 +197,12 @@ def _epochs_streaming(
             image_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), position)
             return random_crop_encoded(content, height, width, channels, image_seed), label
 
-        return (
+        images = (
             shuffled.enumerate()
-            .skip(tf.where(number == first, tf.constant(passed * batch_size, tf.int64), 0))
+            .skip(tf.where(number == first, tf.constant(passed, tf.int64), 0))
             .map(decoded, tf.data.AUTOTUNE, deterministic=True)
-            .batch(batch_size)
         )
+        return images if across_epochs else images.batch(batch_size)
 
-    return tf.data.Dataset.counter(first).flat_map(epoch)
+    epochs = tf.data.Dataset.counter(first).flat_map(epoch)
+    return epochs.batch(batch_size) if across_epochs else epochs

@@ -234,7 +234,11 @@ class Rehearsal:
         options.threading.private_threadpool_size = self._options.threads
         batches = iter(
             training_batches(
-                train, batch_size=plan.batch_size, seed=0, augmentation=plan.augmentation
+                train,
+                batch_size=plan.batch_size,
+                seed=0,
+                augmentation=plan.augmentation,
+                across_epochs=plan.across_epochs,
             ).with_options(options)
         )
         for _ in range(4):  # those that are prefetched

@@ -120,7 +120,10 @@ class Trainer(TrainerInOneModel):
         self._training = training
         examples = training.trained_examples(data.num_examples)
         self.steps = training.total_steps(data.num_examples)
-        self._steps_per_epoch = min(math.ceil(examples / training.batch_size), max(self.steps, 1))
+        epoch_steps = examples / training.batch_size
+        self._steps_per_epoch = min(math.ceil(epoch_steps), max(self.steps, 1))
+        # Of the learning rate, whose epochs then need not be whole steps.
+        self._rate_steps = epoch_steps if training.across_epochs else self._steps_per_epoch
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         with _device_scope(training):
@@ -137,7 +140,7 @@ class Trainer(TrainerInOneModel):
             _check_settings(self.study, training)
         else:
             self.model.compile(
-                optimizer=make_optimizer(training, self.steps, self._steps_per_epoch),
+                optimizer=make_optimizer(training, self.steps, self._rate_steps),
                 **self._loss_and_metrics(),
                 jit_compile=_jit_compile(training),
                 steps_per_execution=training.steps_per_execution or 1,
@@ -248,7 +251,13 @@ class Trainer(TrainerInOneModel):
         """Return endless training batches of the model's inputs, none of them short; see `train`."""
         training = self._training
         part, _ = self._split(seed, split_seed)
-        return full_batches(part, training.batch_size, seed, augmentation=training.augmentation)
+        return full_batches(
+            part,
+            training.batch_size,
+            seed,
+            augmentation=training.augmentation,
+            across_epochs=training.across_epochs,
+        )
 
     def train(
         self,
@@ -280,7 +289,7 @@ class Trainer(TrainerInOneModel):
         ).map(self._with_targets)
         callbacks = list(self.callbacks)
         self._execute_together(callbacks)
-        if training.steps is not None or until is not None:
+        if training.steps is not None or training.across_epochs or until is not None:
             callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
             callbacks.append(
@@ -334,6 +343,7 @@ class Trainer(TrainerInOneModel):
             augmentation=self._training.augmentation,
             targets=self._own_compilation,
             weights=True,
+            across_epochs=self._training.across_epochs,
             start=start,
         )
         return pairs.map(self._with_targets, num_parallel_calls=1)
@@ -356,7 +366,7 @@ class Trainer(TrainerInOneModel):
 class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
     """A learning rate that is piecewise constant, with an optional linear warm-up and cosine decay to zero."""
 
-    def __init__(self, training: Training, steps: int, steps_per_epoch: int) -> None:
+    def __init__(self, training: Training, steps: int, steps_per_epoch: float) -> None:
         pieces = (
             training.learning_rate
             if isinstance(training.learning_rate, tuple)
@@ -474,7 +484,7 @@ def _jit_compile(training: Training) -> bool | str:
 
 
 def make_optimizer(
-    training: Training, steps: int, steps_per_epoch: int
+    training: Training, steps: int, steps_per_epoch: float
 ) -> keras.optimizers.Optimizer:
     """Return a training's optimizer, with its learning rate schedule; raise `InputError` if it is not usable."""
     if isinstance(training.optimizer, dict):

@@ -28,6 +28,8 @@ class Training:
         epochs: passes over the training set; 0 leaves the model unchanged. Give exactly one of `epochs` and `steps`.
         steps: number of optimizer steps.
         batch_size: examples per step.
+        across_epochs: whether batches continue across the ends of epochs, so that none is short and an epoch of N
+            examples has N / `batch_size` steps, which need not be whole; by default its last batch is short.
         optimizer: "sgd", "adam" or another name that Keras knows, which takes the learning rates below; or a Keras
             optimizer, or its configuration `keras.optimizers.serialize(...)`, which has learning rates of its own.
         learning_rate: constant, or pairs `(epoch, rate)`, each of which sets the rate from that epoch on.
@@ -67,6 +69,7 @@ class Training:
     epochs: int | None = None
     steps: int | None = None
     batch_size: int = 128
+    across_epochs: bool = False
     optimizer: Any = "sgd"
     learning_rate: float | tuple[tuple[float, float], ...] = 0.01
     decay: str = "constant"
@@ -142,6 +145,8 @@ class Training:
         """
         if self.epochs is None:
             return self.steps or 0
+        if self.across_epochs:
+            return math.ceil(self.epochs * self.trained_examples(examples) / self.batch_size)
         return self.epochs * math.ceil(self.trained_examples(examples) / self.batch_size)
 
 
