@@ -126,3 +126,12 @@ def test_columns_of_any_kind(column, names):
     frame = groups(BEFORE, AFTER, column).frame()
     assert list(frame["group"]) == names
     assert frame["examples"].sum() == 200
+
+
+def test_the_worst_group_is_none_of_a_few_images():
+    most = (AFTER.correct().mean(0) - BEFORE.correct().mean(0)).argmin()
+    column = np.where(BEFORE.labels == 3, "far", "near").astype(object)
+    column[most] = "one image"
+    found = groups(BEFORE, AFTER, pd.Series(column, name="distance"))
+    assert found.frame().sort_values("change_pp")["group"].iloc[0] == "one image"
+    assert found.summary()["worst_group"] == "far"

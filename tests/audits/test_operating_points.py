@@ -156,3 +156,10 @@ def test_pareto_shares_equal_resampling_by_hand():
 def test_pareto_shares_of_single_models_are_unknown():
     table = pd.DataFrame({"variant": ["a", "b"], "size": [1.0, 2.0], "accuracy": [0.9, 0.8]})
     assert pareto_shares(table, objectives={"size": "min", "accuracy": "max"}).isna().all()
+
+
+def test_incomplete_rows_are_left_out_and_named():
+    holes = pd.concat([PAPER, table([("int8", np.nan, 0.0, 1.0), ("fair", 0.68, np.inf, 0.985)])])
+    found = operating_points(holes, floor=0.98)
+    pd.testing.assert_frame_equal(found.frame(), operating_points(PAPER, floor=0.98).frame())
+    assert found.notes == ("2 of 6 rows lack an objective and are left out, of int8, fair.",)

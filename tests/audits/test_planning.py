@@ -1,5 +1,7 @@
 """Plans: what a plan foretells is what studies of that design show."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -166,3 +168,19 @@ def test_a_pilot_that_knows_little_promises_little():
         again = promise_interval(pilot, limits, 5, 100, draws=40)
         assert again == (low, high)
     assert widths[1] < 0.5 * widths[0]
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_members_may_agree_on_all_images_or_on_none(paired):
+    limits = Limits(worst_class_drop_pp=90)
+    for heterogeneity, accuracy, flips in itertools.product((0, 1), (0.001, 0.999), (0, 1)):
+        spread = guessed_spread(
+            accuracy=accuracy,
+            member_sd_pp=0,
+            heterogeneity=heterogeneity,
+            flips=flips,
+            paired=paired,
+        )
+        model = guessed_model(spread, accuracy, 3)
+        assert [model.passes(limits, k, 200) for k in (1, 5, 30)] == [1.0, 1.0, 1.0]
+        assert 0.5 < model.passes(limits, 2, 200) <= 1

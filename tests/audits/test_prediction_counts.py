@@ -65,3 +65,14 @@ def test_positions_and_classes_that_are_not_there(position):
         COUNTED.image(position)
     with pytest.raises(InputError, match=f"label: got {position}, expected 0 to 4"):
         COUNTED.confusion(position)
+
+
+def test_votes_for_an_example_are_counted():
+    for position in (0, 17, 199):
+        found = COUNTED.image(position)
+        votes = np.bincount(CROWD.top1[:, position], minlength=5)
+        assert dict(zip(found["answer"], found["votes"], strict=True)) == {
+            answer: count for answer, count in enumerate(votes) if count
+        }
+        assert found["votes"].is_monotonic_decreasing
+        assert found["share"].sum() == pytest.approx(1)

@@ -1,5 +1,7 @@
 """The first screen: right headline, row and alerts where the truth is known; no claim of harm where there is none."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -302,3 +304,37 @@ def test_measurements_without_the_number_of_variants_recommend_none():
     before = population(1, examples=4000)
     same = measure(before, before, paired=True)
     assert study_verdict({"a": same, "b": same}).best is None
+
+
+def test_the_alert_counts_the_models_that_almost_never_find_the_class():
+    labels = np.arange(1000) % 2
+    before = Predictions.from_top1(labels, [labels] * 4, class_names=["Coat", "Shirt"])
+    rows = [labels.copy() for _ in range(4)]
+    for row, found in zip(rows, (0, 10, 300, 500), strict=True):
+        row[np.flatnonzero(labels == 0)[found:]] = 1
+    after = Predictions.from_top1(labels, rows, class_names=["Coat", "Shirt"])
+    assert judged(before, after).alerts == (
+        "int8: recall of Coat collapsed from 100.0 to 40.5 %; 2 of 4 models almost never find it.",
+    )
+
+
+def test_many_collapsed_classes_take_one_sentence_that_names_all():
+    labels = np.arange(2000) % 10
+    before = Predictions.from_top1(labels, labels)
+    (alert,) = judged(before, Predictions.from_top1(labels, np.where(labels < 6, 9, labels))).alerts
+    assert alert.startswith("int8: 6 of 10 classes collapsed: class 0 (from 100.0 to 0.0 %), ")
+    assert alert.count("(from 100.0 to 0.0 %)") == 6
+
+
+def test_the_worst_variant_is_the_one_that_harms_a_class_most_a_collapse_first():
+    rows = {"lost": (0, -60.0, -9.0), "gone": (1, -30.0, -1.0), "mild": (0, -2.0, 0.0)}
+    frame = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["collapsed", "worst_change_pp", "change_pp"]
+    )
+    table = frame.rename_axis("variant").reset_index()
+    verdict = study_verdict({"int8": measure(population(0), population(1))})
+    assert verdict.worst == "int8"
+    assert dataclasses.replace(verdict, table=table).worst == "gone"
+    assert dataclasses.replace(verdict, table=table[::2]).worst == "lost"
+    unknown = table.assign(worst_change_pp=np.nan)
+    assert dataclasses.replace(verdict, table=unknown).worst is None

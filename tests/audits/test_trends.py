@@ -8,6 +8,7 @@ import statsmodels.formula.api as smf
 from tests.builders.populations import population
 from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 RNG = np.random.default_rng(0)
@@ -83,3 +84,22 @@ def test_a_constant_property_has_no_line():
     found = trends(BEFORE, AFTER, np.full(200, 0.3))
     assert found.frame()[["slope", "p", "r"]].isna().all(axis=None)
     assert found.binned["units"].tolist() == [200, 200]
+
+
+def test_finds_a_planted_effect():
+    """Compression loses an example with probability equal to its property: the slope of the change is -1."""
+    rng = np.random.default_rng(1)
+    labels, values = np.zeros(2000, int), rng.random(2000)
+    before = Predictions.from_top1(labels, np.zeros((5, 2000), int), class_names="ab")
+    after = Predictions.from_top1(
+        labels, (rng.random((5, 2000)) < values).astype(int), class_names="ab"
+    )
+    found = trends(before, after, pd.Series(values, name="tilt"))
+    row = found.frame().iloc[2]
+    assert row["slope_low"] < -1 < row["slope_high"]
+    assert found.summary()["property"] == "tilt"
+    assert found.summary()["groups"]["all"]["change"] == row["slope"]
+    assert found.summary()["groups"]["all"]["before"] == 0
+    bins = found.binned.query("measure == 'after'")
+    np.testing.assert_allclose(bins["accuracy"], 1 - bins["value"], atol=0.05)
+    assert bins["units"].tolist() == [250] * 8

@@ -129,3 +129,18 @@ def test_undefined_slopes_are_nan_and_noted():
     assert np.isnan(found.summary()["alpha"])
     assert found.mark().mark == "?"
     assert "undefined for members 1, 2" in found.notes[0]
+
+
+def test_classes_are_means_over_members_and_keep_apart_where_their_names_are_alike():
+    both = (population(i, classes=4, empty=[2], hurt=[3] * (i - 1)) for i in (1, 2))
+    names = ("crane", "dog", "owl", "crane")
+    found = distortion(*(Predictions(each.labels, each.ranked, class_names=names) for each in both))
+    classes = found.classes_frame()
+    assert classes["class"].to_list() == ["crane", "dog", "crane"]
+    np.testing.assert_allclose(classes["rate_after"], found.rates_after[:, [0, 1, 3]].mean(0))
+    ratio = found.normalised_after[:, [0, 1, 3]].mean(0) / found.normalised_before[
+        :, [0, 1, 3]
+    ].mean(0)
+    np.testing.assert_allclose(classes["intensification"], ratio)
+    assert classes["examples"].to_list() == found.examples[[0, 1, 3]].tolist()
+    assert set(classes) == set(found.frame()) - {"member"}

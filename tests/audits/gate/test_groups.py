@@ -101,3 +101,11 @@ def test_a_loss_near_the_limit_is_rarely_misjudged(sizes, studies, loss, outcome
     losses = [0.0, *[loss] * (len(sizes) - 1)]
     found = [check(*pair(rng, sizes, losses)).outcome for _ in range(studies)]
     assert np.mean(np.array(found) == outcome) <= 0.05 + noise(0.05, studies)
+
+
+def test_missing_values_are_a_group_and_corrected_measurements_have_groups(rng):
+    before, after, columns = pair(rng, (100, 100), (0.0, 0.3))
+    columns["sex"] = columns["sex"].where(columns["sex"] == "a")
+    both = measure(before, after, variants=4).with_groups(before, after, columns)
+    assert both.groups.names == ("sex: a", "sex: (missing)")
+    assert (both.corrected.groups.low <= both.groups.low).all()
