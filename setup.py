@@ -76,6 +76,7 @@ if __name__ == "__main__":
         package_data={
             "tfaudit": ["py.typed"],
             "tfaudit.outlets": ["*.html", "*.css", "*.j2", "*.js"],
+            "tfaudit.extensions.detection": ["*.j2"],
             "tfaudit.cli": ["examples/*.zip"],
             "tfaudit.app": ["*.svg", "*.html", "*.js"],
         },

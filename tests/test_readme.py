@@ -198,13 +198,14 @@ def test_commands_of_the_documentation_are_understood():
 
 
 def test_every_page_with_python_is_run_by_a_test():
-    """Outlets, other compressors and devices have tests of their own."""
+    """Outlets, other compressors, devices and detection have tests of their own."""
     run = {"first_verdict", "pruning", "repair", "shipping", "predictions", "forecast", "slices"}
     run |= {"studies", "own_study", "recipe_notes", "outcomes"}
     assert {page.stem for page in PAGES if blocks(page.stem)} == run | {
         "outlets",
         "other_compressors",
         "devices",
+        "detection",
     }
 
 

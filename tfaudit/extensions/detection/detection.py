@@ -25,7 +25,7 @@ from tfaudit.extensions.detection.matching import Matches, best_threshold, match
 from tfaudit.outcomes import Outcomes
 from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.two_way import least_variance, mean_change
+from tfaudit.stats.two_way import group_changes, least_variance, mean_change
 
 SIZES = ("small", "medium", "large")
 """Sizes of true boxes: COCO's, with areas below 32 x 32 pixels, below 96 x 96, and above."""
@@ -135,46 +135,52 @@ def detect(
         Outcomes(side.found[:, judged], clusters=boxes["image"]) for side in (before, after)
     )
     measured = measure_outcomes(first, second, paired=paired, alpha=alpha)
-    names = truth.categories["name"].astype(str)
-    kinds = {"class": names.iloc[boxes["category"]].reset_index(drop=True)}
-    kinds["size"] = pd.cut(boxes["area"], [0, 32**2, 96**2, np.inf], right=False, labels=SIZES)
-    columns = truth.groups[[]] if groups is None else groups
-    kinds |= {str(name): columns[name][judged].reset_index(drop=True) for name in columns}
     losses = {"all": dataclasses.replace(measured.overall, names=("all boxes",))}
-    for kind, column in kinds.items():
-        grouped = measured.with_groups(first, second, column.to_frame(kind), paired=paired)
-        if (of_kind := grouped.groups) is not None:
-            plain = tuple(name.removeprefix(f"{kind}: ") for name in of_kind.names)
-            losses[kind] = dataclasses.replace(of_kind, names=plain)
+    for kind, column in _kinds(truth, boxes, groups, judged).items():
+        joined = measured.with_groups(first, second, column.to_frame(kind), paired=paired)
+        if joined.groups is not None:
+            names = tuple(name.removeprefix(f"{kind}: ") for name in joined.groups.names)
+            losses[kind] = dataclasses.replace(joined.groups, names=names)
     unknown = np.full(len(losses["class"].names), np.nan)
     no_precision = dataclasses.replace(losses["class"], loss=unknown, low=unknown, high=unknown)
-    measured = dataclasses.replace(measured, classes=losses["class"], precision=no_precision)
-    images = Outcomes(np.zeros((1, len(truth.images))), clusters=np.arange(len(truth.images)))
-    whole = OutcomeComparison(images, images, alpha=alpha)
-    precision = _Precision(before, after, whole, paired=measured.pairs > 1)
-    mean, at_half = (precision.losses(name, measure) for name, measure in MEASURES.items())
-    absent = names[~names.isin(losses["class"].names)]
-    notes = [
-        f"Examples are true boxes; one counts as found at IoU .5 and a score of {chosen:.3g} or more"
-        + (", where the baseline's F1 is best." if threshold is None else "."),
-        *measured.notes,
-    ]
-    if len(absent):
-        notes.append(f"Without true boxes, and not judged: {listed([*absent])}.")
+    precisions = _precision_losses(before, after, paired=measured.pairs > 1, alpha=alpha)
+    mean, at_half = precisions.only(0), precisions.only(1)
     return Detection(
-        table=_table(losses, precision, names),
+        table=_table(losses, precisions, before, after),
         threshold=float(chosen),
-        measurements=measured,
+        measurements=dataclasses.replace(measured, classes=losses["class"], precision=no_precision),
         precisions=(mean, at_half),
         false_positives=np.array([side.false_rate(1 - alpha) for side in (before, after)]),
         found=np.where(judged, [side.found.mean(0) for side in (before, after)], np.nan),
-        notes=tuple(notes),
+        notes=(
+            "Examples are true boxes; of false positives and mAP, images.",
+            f"A box counts as found at IoU .5 and a score of {chosen:.3g} or more"
+            + (", where the baseline's F1 is best." if threshold is None else "."),
+            *measured.notes,
+            *_notes_on_absent(truth, losses["class"].names),
+        ),
         doubts=doubts_of(truth, baseline, mean, at_half),
     )
 
 
-MEASURES: Mapping[str, slice] = {"mAP": slice(None), "AP50": slice(1)}
-"""Averages of precision, and the IoUs that they are over."""
+def _kinds(
+    truth: Truth, boxes: pd.DataFrame, groups: pd.DataFrame | None, judged: np.ndarray
+) -> dict[str, pd.Series]:
+    """Return the class, the size and the groups of the boxes that are judged."""
+    names = truth.categories["name"].astype(str)
+    kinds = {
+        "class": pd.Series(pd.Categorical.from_codes(boxes["category"], pd.Index(names))),
+        "size": pd.cut(boxes["area"], [0, 32**2, 96**2, np.inf], right=False, labels=SIZES),
+    }
+    for name, column in ({} if groups is None else groups).items():
+        kinds[str(name)] = column[judged].reset_index(drop=True)
+    return kinds
+
+
+def _notes_on_absent(truth: Truth, present: Sequence[str]) -> list[str]:
+    """Return a note on the classes without true boxes, or no notes."""
+    absent = [name for name in truth.categories["name"].astype(str) if name not in present]
+    return [f"Without true boxes, and not judged: {listed(absent)}."] if absent else []
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -192,10 +198,14 @@ class _Side:
         return np.array([member.found_at for member in self.matches]) >= self.threshold
 
     @functools.cached_property
+    def counts(self) -> np.ndarray:
+        """`(C,)` number of true boxes of each class."""
+        return np.bincount(self.boxes["category"], minlength=len(self.truth.categories))
+
+    @functools.cached_property
     def false(self) -> np.ndarray:
         """`(K, N, C)` numbers of false positives of each member in each image, by class."""
-        sizes = len(self.truth.images), len(self.truth.categories)
-        counts = np.zeros((len(self.matches), *sizes), np.int32)
+        counts = np.zeros((len(self.matches), len(self.truth.images), len(self.counts)), np.int32)
         for count, member in zip(counts, self.matches, strict=True):
             wrong = member.counted[0] & ~member.hits[0] & (member.score >= self.threshold)
             np.add.at(count, (member.image[wrong], member.category[wrong]), 1)
@@ -212,91 +222,74 @@ class _Side:
         (low,), (high,) = rate.rate_interval(confidence)
         return float(counts.mean()), most * float(low), most * float(high)
 
-    @functools.cached_property
-    def precisions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Average precisions `(K, C, T)` and their pseudo-values `(K, G, C, T)`."""
-        return jackknifed(
-            self.matches,
-            self.boxes["image"].to_numpy(),
-            self.boxes["category"].to_numpy(),
-            len(self.truth.images),
-            len(self.truth.categories),
-        )
+    def averages(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mAP and AP50 of all classes, then of each that has boxes, `(K, S)`; and pseudo-values, `(K, G, S)`."""
+        image, category = (self.boxes[name].to_numpy() for name in ("image", "category"))
+        sizes = len(self.truth.images), len(self.counts)
+        whole, pseudo = jackknifed(self.matches, image, category, *sizes)
+        return self._averaged(whole), self._averaged(pseudo)
+
+    def _averaged(self, precisions: np.ndarray) -> np.ndarray:
+        known = precisions[..., self.counts > 0, :]
+        pair = np.stack([known.mean(-1), known[..., 0]], -1)
+        every = np.concatenate([pair.mean(-2, keepdims=True), pair], -2)
+        return every.reshape(*every.shape[:-2], -1)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Precision:
-    """Average precisions of both populations."""
-
-    before: _Side
-    after: _Side
-    images: OutcomeComparison
-    paired: bool
-
-    def losses(self, name: str, measure: slice, category: int | None = None) -> Losses:
-        """Return the loss of an average of precision, over all classes that have boxes or of one class."""
-        counts = np.bincount(
-            self.before.boxes["category"], minlength=len(self.before.truth.categories)
-        )
-        classes = np.flatnonzero(counts) if category is None else [category]
-        whole, pseudo = (
-            [
-                side.precisions[part][..., classes, measure].mean((-2, -1))
-                for side in (self.before, self.after)
-            ]
-            for part in (0, 1)
-        )
-        before, after = (np.atleast_1d(values.mean()) for values in whole)
-        change = mean_change(*pseudo, paired=self.paired, continuous=True)
-        freedom = np.array([pseudo[0].shape[1] - 1.0])  # also where nothing varies
-        change = dataclasses.replace(change, value=after - before, df_images=freedom)
-        # as if one more box of each class were lost and another found
-        least = np.mean(least_variance(counts[classes])) / len(classes)
-        change = change.at_least(np.array([least]))
-        return metric_losses(self.images, (name,), MetricChanges(before, after, change))
+def _precision_losses(before: _Side, after: _Side, *, paired: bool, alpha: float) -> Losses:
+    """Return the losses of mAP and AP50 of all classes, then of each class that has boxes."""
+    (first, pseudo_first), (second, pseudo_second) = before.averages(), after.averages()
+    means = first.mean(0), second.mean(0)
+    groups, count = pseudo_first.shape[1:]
+    change = group_changes(
+        pseudo_first.reshape(len(first), -1),
+        pseudo_second.reshape(len(second), -1),
+        np.tile(np.arange(count), groups),
+        count,
+        paired=paired,
+        continuous=True,
+    ).absolute
+    freedom = np.full(count, groups - 1.0)  # also where nothing varies
+    change = dataclasses.replace(change, value=means[1] - means[0], df_images=freedom)
+    # As if one more box of each class were lost, and another found.
+    least = np.asarray(least_variance(before.counts[before.counts > 0]))
+    change = change.at_least(np.repeat([least.mean() / len(least), *least], 2))
+    images = len(before.truth.images)
+    every = Outcomes(np.zeros((1, images)), clusters=np.arange(images))
+    names = tuple(map(str, range(count)))
+    comparison = OutcomeComparison(every, every, alpha=alpha)
+    return metric_losses(comparison, names, MetricChanges(*means, change))
 
 
-def _table(losses: Mapping[str, Losses], precision: _Precision, names: pd.Series) -> pd.DataFrame:
-    rows = []
-    for kind, of_kind in losses.items():
-        for place, p in enumerate(adjust(of_kind.p, "holm")):
-            name = of_kind.names[place]
-            row = {
+def _table(
+    losses: Mapping[str, Losses], precisions: Losses, before: _Side, after: _Side
+) -> pd.DataFrame:
+    """Return the table of a `Detection`; average precisions stand in the rows of all boxes and of classes."""
+    parts = [
+        pd.DataFrame(
+            {
                 "kind": kind,
-                "name": name,
-                "boxes": int(of_kind.examples[place]),
-                "found_before": of_kind.before[place],
-                "found_after": of_kind.after[place],
-                "change_pp": 0.0 - of_kind.loss[place],
-                "change_low_pp": 0.0 - of_kind.high[place],
-                "change_high_pp": 0.0 - of_kind.low[place],
-                "p_holm": p,
+                "name": of_kind.names,
+                "boxes": of_kind.examples,
+                "found_before": of_kind.before,
+                "found_after": of_kind.after,
+                **_changes(of_kind, ""),
+                "p_holm": adjust(of_kind.p, "holm"),
             }
-            if kind in ("all", "class"):
-                number = None if kind == "all" else int(names.tolist().index(name))
-                row |= _precision_columns(precision, number)
-            rows.append(row)
-    return pd.DataFrame(rows)
+        )
+        for kind, of_kind in losses.items()
+    ]
+    columns = {"map_before": precisions.before, "map_after": precisions.after}
+    both = pd.DataFrame(columns | _changes(precisions, "map_"))
+    of_classes = both[::2].reset_index(drop=True)
+    for name, side in (("before", before), ("after", after)):
+        of_classes[f"ap50_{name}"] = both[f"map_{name}"][1::2].to_numpy()
+        rates = side.false.mean((0, 1))
+        of_classes[f"false_{name}"] = [rates.sum(), *rates[side.counts > 0]]
+    return pd.concat(parts, ignore_index=True).join(of_classes)
 
 
-def _precision_columns(precision: _Precision, category: int | None) -> dict[str, float]:
-    """Return the average precisions and false positives of one class, or of all."""
-    mean, at_half = (
-        precision.losses(name, measure, category) for name, measure in MEASURES.items()
-    )
-    classes = slice(None) if category is None else [category]
-    before, after = (
-        float(side.false[..., classes].sum(2).mean())
-        for side in (precision.before, precision.after)
-    )
-    return {
-        "map_before": float(mean.before[0]),
-        "map_after": float(mean.after[0]),
-        "map_change_pp": 0.0 - float(mean.loss[0]),
-        "map_change_low_pp": 0.0 - float(mean.high[0]),
-        "map_change_high_pp": 0.0 - float(mean.low[0]),
-        "ap50_before": float(at_half.before[0]),
-        "ap50_after": float(at_half.after[0]),
-        "false_before": before,
-        "false_after": after,
-    }
+def _changes(losses: Losses, prefix: str) -> dict[str, np.ndarray]:
+    """Return changes with both ends of their intervals."""
+    ends = {"": losses.loss, "low_": losses.high, "high_": losses.low}
+    return {f"{prefix}change_{end}pp": 0.0 - values for end, values in ends.items()}

@@ -14,6 +14,7 @@ EXTENSION = Extension(
         "read_detections": f"{_HOME}.coco_files:read_detections",
         "read_truth": f"{_HOME}.coco_files:read_truth",
     },
+    commands={"detect": f"{_HOME}.command:detect"},
     quantities={
         "box_recall_drop_pp": f"{_HOME}.limits:BOX_RECALL",
         "false_positives_per_image": f"{_HOME}.limits:FALSE_POSITIVES",
