@@ -57,20 +57,12 @@ class Doubt:
         return f"{self.reason} {self.remedy}"
 
 
-def doubts_of(comparison: Comparison) -> tuple[Doubt, ...]:
-    """Return the doubts about a comparison.
+OrderDoubts = tuple[tuple[Doubt, ...], tuple[Doubt, ...]]
+"""Doubts about the order of the outputs of the baseline, and of the compressed model."""
 
-    A baseline is in doubt if any of its members would be right in another order of its outputs (`fitting_order`) or is
-    no better than chance, or if the compressed model is better by more than `GAIN_PP` points. A compressed model is in
-    doubt if it would predict what the baseline predicts in another order of its outputs, which no compression causes.
 
-    Example:
-        >>> labels = np.repeat([0, 1, 2], 40)
-        >>> swapped = Predictions.from_top1(labels, np.repeat([0, 2, 1], 40), class_names=["cat", "dog", "fox"])
-        >>> [doubt] = doubts_of(Comparison(swapped, swapped))
-        >>> doubt.order, doubt.reason[:62]
-        (('cat', 'fox', 'dog'), 'The baseline is right on 33.3 % of the images, and would be on')
-    """
+def order_doubts(comparison: Comparison) -> OrderDoubts:
+    """Return the doubts about the order of outputs, which do not depend on the level of the comparison."""
     baseline, clusters = comparison.baseline, comparison.clusters
     every_label = dict.fromkeys(range(baseline.num_members), baseline.labels)
     before = {
@@ -79,9 +71,34 @@ def doubts_of(comparison: Comparison) -> tuple[Doubt, ...]:
     # One class for all images tells no order.
     before = {after: predicted for after, predicted in before.items() if np.ptp(predicted)}
     return (
-        _other_orders(ORDER, baseline, every_label, clusters)
-        or not_above_chance(baseline, comparison.alpha, clusters)
-        or _other_orders(OUTPUTS, comparison.compressed, before, clusters)
+        _other_orders(ORDER, baseline, every_label, clusters),
+        _other_orders(OUTPUTS, comparison.compressed, before, clusters),
+    )
+
+
+def doubts_of(comparison: Comparison, orders: OrderDoubts | None = None) -> tuple[Doubt, ...]:
+    """Return the doubts about a comparison.
+
+    A baseline is in doubt if any of its members would be right in another order of its outputs (`fitting_order`) or is
+    no better than chance, or if the compressed model is better by more than `GAIN_PP` points. A compressed model is in
+    doubt if it would predict what the baseline predicts in another order of its outputs, which no compression causes.
+
+    Args:
+        comparison: the populations.
+        orders: its `order_doubts` if they are known, None by default.
+
+    Example:
+        >>> labels = np.repeat([0, 1, 2], 40)
+        >>> swapped = Predictions.from_top1(labels, np.repeat([0, 2, 1], 40), class_names=["cat", "dog", "fox"])
+        >>> [doubt] = doubts_of(Comparison(swapped, swapped))
+        >>> doubt.order, doubt.reason[:62]
+        (('cat', 'fox', 'dog'), 'The baseline is right on 33.3 % of the images, and would be on')
+    """
+    of_baseline, of_compressed = orders or order_doubts(comparison)
+    return (
+        of_baseline
+        or not_above_chance(comparison.baseline, comparison.alpha, comparison.clusters)
+        or of_compressed
         or _improbable_gain(comparison)
     )
 

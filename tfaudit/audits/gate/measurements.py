@@ -19,7 +19,7 @@ from tfaudit.audits.classes.classes import (
     small_class_notes,
 )
 from tfaudit.audits.comparison import Comparison, OutcomeComparison, comparison_of
-from tfaudit.audits.doubts import Doubt, doubts_of
+from tfaudit.audits.doubts import Doubt, OrderDoubts, doubts_of, order_doubts
 from tfaudit.audits.robustness.condition_rates import (
     CorruptionLevel,
     level_in_words,
@@ -613,26 +613,27 @@ def measure(
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     comparison.require_like_sides()
-    metrics = _Metrics.of(comparison)
+    shared = _Shared.of(comparison)
     stricter = dataclasses.replace(comparison, alpha=alpha / variants)
     return dataclasses.replace(
-        _measured(comparison, metrics),
+        _measured(comparison, shared),
         variants=variants,
-        corrected=_measured(stricter, metrics) if variants > 1 else None,
+        corrected=_measured(stricter, shared) if variants > 1 else None,
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Metrics:
-    """Changes of metrics besides accuracy and recall, which do not depend on the level of the intervals."""
+class _Shared:
+    """What does not depend on the level of intervals: changes of metrics besides accuracy and recall, and doubts."""
 
     precision: MetricChanges
     f1: MetricChanges
     roc_area: MetricChanges | None
     average_precision: tuple[MetricChanges | None, ...]
+    orders: OrderDoubts
 
     @classmethod
-    def of(cls, comparison: Comparison) -> _Metrics:
+    def of(cls, comparison: Comparison) -> _Shared:
         """Return the changes of a comparison."""
         classes = range(min(2, comparison.baseline.num_classes))
         return cls(
@@ -640,10 +641,11 @@ class _Metrics:
             comparison.f1_change(),
             comparison.roc_area_change(),
             tuple(comparison.average_precision_change(number) for number in classes),
+            order_doubts(comparison),
         )
 
 
-def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
+def _measured(comparison: Comparison, shared: _Shared) -> Measurements:
     """Return the measurements at the level of a comparison."""
     baseline, compressed = comparison.baseline, comparison.compressed
     single = _is_single(comparison)
@@ -651,7 +653,7 @@ def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
     classes = _losses_of(comparison, baseline.labels, baseline.class_names)
     recalls = baseline.recall(), compressed.recall()
     ties = tie_reading(comparison)
-    area = metrics.roc_area
+    area = shared.roc_area
     return Measurements(
         members=comparison.members,
         pairs=1 if single else comparison.pairs,
@@ -659,12 +661,12 @@ def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
-        precision=metric_losses(comparison, baseline.class_names, metrics.precision),
-        f1=metric_losses(comparison, ("all classes",), metrics.f1),
+        precision=metric_losses(comparison, baseline.class_names, shared.precision),
+        f1=metric_losses(comparison, ("all classes",), shared.f1),
         roc_area=None if area is None else metric_losses(comparison, ("both classes",), area),
         average_precision=tuple(
             metric_losses(comparison, (name,), change)
-            for name, change in zip(baseline.class_names, metrics.average_precision, strict=False)
+            for name, change in zip(baseline.class_names, shared.average_precision, strict=False)
             if change is not None
         ),
         collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=comparison.alpha),
@@ -673,7 +675,7 @@ def _measured(comparison: Comparison, metrics: _Metrics) -> Measurements:
         negative_flips=_negative_flip_rate(comparison),
         retrained=_retrained(comparison),
         ties=ties,
-        doubts=doubts_of(comparison),
+        doubts=doubts_of(comparison, shared.orders),
         notes=(
             *ties.sentences(),
             *comparison.notes,
