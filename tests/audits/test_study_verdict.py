@@ -269,7 +269,7 @@ def claims(verdict: StudyVerdict) -> bool:
     ),
 )
 def test_null_studies_seldom_claim_harm(members, images, studies, paired):
-    """At most 5 % of first screens, and two standard errors; 1,000 studies each are in docs/verdict.md."""
+    """At most 5 % of first screens, and two standard errors; 1,000 studies each are in docs/verdict_measured.md."""
     sizes = {"members": members, "images": images}
     found = [judged(*simulate(Truth(paired=paired), seed, **sizes)) for seed in range(studies)]
     assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(
