@@ -113,6 +113,8 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
             for name, field in _fields(hint).items()  # type: ignore[arg-type]
         }
     if isinstance(value, tuple):
+        if hint == tuple[str, ...] and all(type(item) is str for item in value):
+            return list(value)  # names of many classes stand in many results
         return [
             _to_json(item, inner, files)
             for item, inner in zip(value, _inner(hint, len(value)), strict=True)
