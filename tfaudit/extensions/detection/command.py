@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,9 @@ from tfaudit.cli.outputs import output_file
 from tfaudit.errors import InputError
 from tfaudit.extensions.detection.limits import BoxLimits
 from tfaudit.outlets.registry import GATE_FILES
+
+if TYPE_CHECKING:
+    from tfaudit.extensions.detection.detection import Detection
 
 FLAGS = {f"max_{name.removesuffix('_pp')}": name for name in BoxLimits.__annotations__}
 """Limits by their flags."""
@@ -90,13 +94,10 @@ def detect(
     from tfaudit.cli.steps import Steps
     from tfaudit.extensions.detection.coco_files import read_detections, read_truth
     from tfaudit.extensions.detection.detection import detect as compared
-    from tfaudit.extensions.detection.report import losses_grid, report_html
+    from tfaudit.extensions.detection.report import report_html
     from tfaudit.store.requested_files import write_requested
 
-    if images is not None and report is None:
-        raise InputError("--images", str(images), "--report FILE, which shows them")
-    if images is not None and not images.is_dir():
-        raise InputError("--images", str(images), "a folder")
+    _check_images(images, report)
     with renamed(**{name: flag for flag, name in FLAGS.items()}):
         allowed = BoxLimits(**{FLAGS[flag]: limit for flag, limit in limits.items()})
     before, after = files_of(baseline, "baseline"), variants_of(compressed)
@@ -121,12 +122,27 @@ def detect(
     verdicts = {name: result.verdict(allowed) for name, result in results.items()}
     page = None if report is None else report_html(results, verdicts, truth, images)
     code = report_verdicts(verdicts, files)
+    _print_losses(results)
+    if page is not None and report is not None:
+        write_requested("report", report, page.encode())
+        out.tell(f"report: {report}")
+    raise typer.Exit(code)
+
+
+def _check_images(images: Path | None, report: Path | None) -> None:
+    """Raise an `InputError` for images that no page shows, or that are no folder."""
+    if images is not None and report is None:
+        raise InputError("--images", str(images), "--report FILE, which shows them")
+    if images is not None and not images.is_dir():
+        raise InputError("--images", str(images), "a folder")
+
+
+def _print_losses(results: Mapping[str, Detection]) -> None:
+    """Print the losses of each variant by class, size and group."""
+    from tfaudit.extensions.detection.report import losses_grid
+
     for name, result in results.items():
         out.print()
         grid = losses_grid(name, result)
         narrow = dataclasses.replace(grid, columns=grid.columns[:FIT])
         out.print(narrow.in_terminal(least=16, most=24))
-    if page is not None and report is not None:
-        write_requested("report", report, page.encode())
-        out.tell(f"report: {report}")
-    raise typer.Exit(code)
