@@ -27,7 +27,7 @@ Measured on one core that others shared: ResNet-50 and 1,000 photographs, 30e6 b
     99.999, 4 layers in float             26.45 |    3    2    0  91.00 |    6    3    2  89.80
     99.999, 8 layers in float             27.69 |    4    3    0  90.80 |    6    2    2  90.00
 
-The one layer was chosen. CIFAR-10's ResNet-56, of which 99.999 was chosen, stands in docs/repair.md.
+The one layer was chosen. CIFAR-10's ResNet-56, of which 99.999 was chosen, stands in docs/compression_measured.md.
 """
 
 import functools

@@ -75,6 +75,12 @@ Li T.-Y. Lin, M. Maire, S. Belongie, J. Hays, P. Perona, D. Ramanan, P. Dollár,
 Objects in Context. ECCV 2014.
 KD K. Kim, D. L. DeMets. Design and analysis of group sequential tests based on the type I error spending rate \
 function. Biometrika 74, 1987.
+Mo A. Mohammadshahi, Y. Ioannou. What is Left After Distillation? How Knowledge Transfer Impacts Fairness and Bias. \
+Transactions on Machine Learning Research, 2025. arXiv:2410.08407.
+Sl E. Slyman, A. Kanneganti, S. Hong, S. Lee. You Never Know: Quantization Induces Inconsistent Biases in \
+Vision-Language Foundation Models. arXiv:2410.20265.
+Ni M. Nikolić, A. Hadi Zadeh, E. Torres Sanchez, A. Moshovos. Displacement Is Not Direction: Evaluating Fidelity \
+Metrics for Quantized LLM Deployment. arXiv:2606.19558.
 """.strip().splitlines()
 )
 """References by key, in the order of the reports' lists."""
