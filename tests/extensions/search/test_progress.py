@@ -59,6 +59,19 @@ def test_lines_and_the_time_that_is_left(display):
     ]
 
 
+def test_the_bar_shows_the_smallest_file_that_passes_so_far(display):
+    progress, _ = display(0, 2, 3, 5, 6, 7)
+    plan = [Candidate("float16"), Candidate("int8"), Candidate("int4")]
+    progress.begin(plan)
+    states = []
+    for candidate, outcome, size in zip(plan, ("pass", "pass", "fail"), (80, 44, 26), strict=True):
+        progress.start(candidate, quick(candidate.key))
+        progress.end(candidate, trial(outcome, size))
+        states.append(progress.bar.tasks[0].fields["state"])
+    best = "smallest that passes so far: {} bytes"
+    assert states == [best.format(one) for one in ("float16, 80", "int8, 44", "int8, 44")]
+
+
 def test_a_candidate_without_a_file_says_why(display):
     progress, printed = display(0, 2)
     progress.begin([Candidate("int4")])

@@ -91,7 +91,8 @@ def test_the_smallest_candidate_that_passes_on_both_parts_is_chosen(whole, model
     assert {candidate.key for candidate in plan} == set(table.index)
     tried = table[~table["outcome"].isin([NOT_TRIED, NO_FILE])]
     assert tried["bytes"].is_monotonic_increasing
-    assert tried["latency_1_ms"].gt(0).all()
+    # others are measured only if latency is limited
+    assert table.index[table["latency_1_ms"] > 0].tolist() == [found.chosen]
     assert [found.chosen] == table.index[table["chosen"]].tolist()
     assert found.chosen == tried.index[tried["outcome"] == "pass"][0]
     assert found.content == found.path.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from tfaudit.audits.gate.checks import PASS
 from tfaudit.extensions.search.candidates import Candidate
 from tfaudit.extensions.search.smallest_file import NOT_TRIED
 from tfaudit.extensions.search.trials import Trial
@@ -54,6 +56,7 @@ class PrintedProgress(SearchProgress):
         self._seconds: dict[str, list[float]] = defaultdict(list)
         self._started: tuple[float, str] | None = None
         self._time_left = ""
+        self._best, self._best_size = "", math.inf
 
     def begin(self, plan: Sequence[Candidate], ends: float | None = None) -> None:
         """Print the number of candidates."""
@@ -87,6 +90,9 @@ class PrintedProgress(SearchProgress):
         if started is not None:
             self._seconds[started[1]].append(now - started[0])
         self._time_left = left = self._left(rest, now)
+        if trial.outcome == PASS and trial.size < self._best_size:
+            self._best_size = trial.size
+            self._best = f"smallest that passes so far: {candidate.title}, {trial.size:,} bytes"
         self._show()
         left_out = trial.outcome == NOT_TRIED
         if left_out and started is None:
@@ -109,8 +115,8 @@ class PrintedProgress(SearchProgress):
         self._print(", ".join(parts))
 
     def _show(self, doing: str = "") -> None:
-        """Draw the bar with the time left and the current step."""
-        state = " · ".join(filter(None, [doing, self._time_left]))
+        """Draw the bar with the current step, the smallest file that passes and the time left."""
+        state = " · ".join(filter(None, [doing, self._best, self._time_left]))
         self.bar.update(self._task, completed=self._ended, state=state, refresh=True)
 
     def _tell_left_out(self, after: int = 0) -> None:

@@ -523,18 +523,21 @@ class _Search:
         tested = study_verdict(measured, facts, limits, baseline=BASELINE).frame()
         tested = tested.set_index("variant").drop(columns=["outcome", "reason"])
         table = tested.combine_first(planned)
-        table["latency_1_ms"] = self._latencies()
+        table["latency_1_ms"] = pd.Series(self._latencies(chosen), dtype=float)
         table["order"] = table["bytes"].fillna(table["expected"])
         table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])
         return table.astype({"bytes": "Int64", "judged_examples": "Int64"}).reset_index(drop=True)
 
-    def _latencies(self) -> pd.Series:
-        contents = {key: self._trials.by_key[key].content for key in self._trials.verdicts}
+    def _latencies(self, chosen: str) -> dict[str, float]:
+        """Return the latency of the chosen file, or that of every tested one if it is limited."""
+        trials = self._trials.by_key
+        if self._settings.limits.latency_ms is not None:
+            return {key: self._latency_ms(trials[key].content) for key in self._trials.verdicts}
         try:
-            times = latencies(contents, batches=[1], repeats=ROUNDS)
+            times = latencies({chosen: trials[chosen].content}, batches=[1], repeats=ROUNDS)
         except InputError:  # a network whose inputs cannot be drawn at random
-            return pd.Series(np.nan, index=[*contents])
-        return times.set_index("model")["latency_ms"]
+            return {}
+        return {chosen: float(times["latency_ms"][0])}
 
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends

@@ -106,9 +106,10 @@ class SmallestFile(Result):
 
         Columns: `candidate` (key), `title`, `outcome` ("pass", "fail", "cannot judge", "no file" or "not tried"),
         `judged` (outcome of the verdict, empty if it was not judged) and `judged_examples` (how many judged it),
-        `chosen`, `bytes`, `size_ratio` (to the model's file), `latency_1_ms` (one image on this machine), `top1` (a
-        share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and
-        `worst_after` (recalls, shares) and their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
+        `chosen`, `bytes`, `size_ratio` (to the model's file), `latency_1_ms` (one image on this machine: of the chosen
+        file, or of all that were tested if it is limited), `top1` (a share), its change `change_pp` with
+        `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (recalls, shares) and
+        their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
         Unknown values are NaN, unknown classes None.
         """
         return self.table.copy()
