@@ -1,16 +1,18 @@
 """How fast training reads photographs: images a second of a core, against plain `tf.data` and Keras' folders.
 
-    python benchmarks/input_rate.py FOLDER [--width 500] [--images 1000] [--rounds 5]
+    python benchmarks/input_rate.py FOLDER [--single] [--width 500] [--images 1000] [--rounds 5]
 
 FOLDER holds JPEGs. They are stored twice: in the TFRecords that TensorFlow Datasets writes for ImageNet, and one class
 a folder. With a width, they are scaled to it first: most of ImageNet's are 500 pixels wide. In every round each side
 yields the same number of images of 224x224 pixels, in batches of 128:
 
-- `tfaudit`: the seeded pipeline of `imagenet_resnet50`: files in an order of the seed, shuffled, a random rectangle
-  decoded from the JPEG, resized with anti-aliasing, mirrored; the same bits with any number of threads;
+- `tfaudit`: the seeded pipeline: files in an order of the seed, shuffled, a random rectangle decoded from the JPEG,
+  resized with anti-aliasing, mirrored; the same bits with any number of threads. With `--single`, the pipeline of
+  `imagenet_resnet50`: one attempt at a rectangle, or else the centre, and bicubic interpolation without anti-aliasing;
 - `plain`: a pipeline of the same steps as TensorFlow's guide writes it: random operations without a fixed result, and
   `tf.image.resize` as it is by default, without anti-aliasing;
 - `plain, anti-aliased`: the same with anti-aliasing;
+- `plain, single`, with `--single` instead of these two: the same operations as tfaudit's;
 - `Keras`: `image_dataset_from_directory`, which decodes whole images, resizes them without anti-aliasing and neither
   crops nor mirrors.
 
@@ -95,8 +97,29 @@ def write_folders(contents: list[bytes], folder: Path) -> None:
         (place / f"{i}.jpg").write_bytes(content)
 
 
-def plain(paths: list[str], count: int, *, antialias: bool) -> Side:
+def resize_single(part: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
+    """Resize a rectangle bicubically; if it is the whole image, scale and crop its centre."""
+
+    def centre() -> tf.Tensor:
+        size = tf.cast(shape[:2], tf.float32)
+        scaled = tf.cast(size / tf.reduce_min(size) * EDGE, tf.int32)
+        image = tf.compat.v1.image.resize_bicubic(part[None], scaled)[0]
+        return tf.image.resize_with_crop_or_pad(image, EDGE, EDGE)
+
+    return tf.cond(
+        tf.reduce_all(tf.shape(part)[:2] == shape[:2]),
+        centre,
+        lambda: tf.compat.v1.image.resize_bicubic(part[None], (EDGE, EDGE))[0],
+    )
+
+
+def plain(paths: list[str], count: int, *, antialias: bool = False, single: bool = False) -> Side:
     """Return the pipeline of TensorFlow's guide."""
+
+    def resize(part: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
+        if single:
+            return resize_single(part, shape)
+        return tf.image.resize(part, (EDGE, EDGE), antialias=antialias)
 
     def example(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         kinds = {
@@ -104,18 +127,19 @@ def plain(paths: list[str], count: int, *, antialias: bool) -> Side:
             "label": tf.io.FixedLenFeature([], tf.int64),
         }
         parsed = tf.io.parse_single_example(record, kinds)
+        shape = tf.image.extract_jpeg_shape(parsed["image"])
         begin, size, _ = tf.image.sample_distorted_bounding_box(
-            tf.image.extract_jpeg_shape(parsed["image"]),
-            tf.zeros([1, 0, 4]),
+            shape,
+            tf.constant([[[0.0, 0.0, 1.0, 1.0]]]) if single else tf.zeros([1, 0, 4]),
             area_range=(0.08, 1.0),
             aspect_ratio_range=(3 / 4, 4 / 3),
-            max_attempts=10,
-            min_object_covered=0.0,
+            max_attempts=1 if single else 10,
+            min_object_covered=0.1 if single else 0.0,
             use_image_if_no_bounding_boxes=True,
         )
         box = tf.concat([begin[:2], size[:2]], axis=0)
         crop = tf.image.decode_and_crop_jpeg(parsed["image"], box, channels=3)
-        image = tf.image.resize(crop, (EDGE, EDGE), antialias=antialias)
+        image = resize(crop, shape)
         return tf.image.random_flip_left_right(image), parsed["label"]
 
     def batches(seed: int) -> tf.data.Dataset:
@@ -142,6 +166,7 @@ def main() -> None:
     """Print rates and ratios."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--single", action="store_true")
     parser.add_argument("--width", type=int)
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -160,9 +185,8 @@ def main() -> None:
         )
 
         def ours(seed: int) -> tf.data.Dataset:
-            return training_batches(
-                train, batch_size=BATCH, seed=seed, augmentation="resized_crop_flip"
-            )
+            augmentation = "single_crop_flip" if arguments.single else "resized_crop_flip"
+            return training_batches(train, batch_size=BATCH, seed=seed, augmentation=augmentation)
 
         def of_keras(seed: int) -> tf.data.Dataset:
             folders = keras.utils.image_dataset_from_directory(
@@ -174,12 +198,14 @@ def main() -> None:
             )
             return folders.repeat()
 
-        sides: dict[str, Side] = {
-            "tfaudit": ours,
-            "plain": plain(paths, len(contents), antialias=False),
-            "plain, anti-aliased": plain(paths, len(contents), antialias=True),
-            "Keras": of_keras,
+        count = len(contents)
+        of_tensorflow = {
+            "plain": plain(paths, count),
+            "plain, anti-aliased": plain(paths, count, antialias=True),
         }
+        if arguments.single:
+            of_tensorflow = {"plain, single": plain(paths, count, single=True)}
+        sides: dict[str, Side] = {"tfaudit": ours, **of_tensorflow, "Keras": of_keras}
         rates: dict[str, list[float]] = {name: [] for name in sides}
         for seed in range(arguments.rounds):
             for name, side in sides.items():

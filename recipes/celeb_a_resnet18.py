@@ -30,7 +30,7 @@ after a third, two thirds and eight ninths, decay 1e-4) and its pruning window a
 augmentation is mirroring. The released code trains on ImageNet alone, so the rest is not known either: here pixels are
 normalised by the mean and deviation of the first 2,000 training images, and convolutions
 are drawn as in `imagenet_resnet50`. Unlike in the code, the classifier is drawn from Glorot's uniform distribution and
-only kernels decay; the differences of `imagenet_resnet50` in order and pruned weights apply here, too.
+only kernels decay; the differences of `imagenet_resnet50` in files and pruned weights apply here, too.
 """
 
 from tfaudit.study.study import Study, Training

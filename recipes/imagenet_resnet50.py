@@ -54,27 +54,19 @@ epochs; with 4096, as in the code, they are 102, and the rate falls as in 90. We
 appendix B but only in table 8. Section 4 speaks of 16 corruptions, table 3 has 12; appendix D speaks of 5 models for
 each sparsity, table 3 of 50.
 
-Where this study follows the released code: the mean and deviation of pixels (ImageNet's usual constants, 123.675,
-116.28, 103.53 and 58.395, 57.12, 57.375); convolutions drawn from a truncated normal distribution of variance 1/fan-in,
-and the classifier from a normal distribution of deviation .01; decay of kernels and of the classifier's biases; gamma 0
-in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; batches
-across the ends of epochs, which are 312.8 steps; for tests, the shorter side scaled to 256 and the central 224 pixels.
+Where this study follows the released code: of a training image one random rectangle, which must cover 10 % of it, or
+the centre; bicubic interpolation without anti-aliasing, whose fractions and overshoot are kept; for tests, the shorter
+side scaled to 256 and the central 224 pixels, also of ImageNet-C, whose images have 224; the mean and deviation of
+pixels (ImageNet's usual constants, 123.675, 116.28, 103.53 and 58.395, 57.12, 57.375); convolutions drawn from a
+truncated normal distribution of variance 1/fan-in, and the classifier from a normal distribution of deviation .01;
+gamma 0 in the last normalisation of every block; momentum .9 and epsilon 1e-5; strides in the 3x3 convolutions; decay
+of kernels and of the classifier's biases; batches across the ends of epochs, which are 312.8 steps.
 
-Where it differs, in the order of the pipeline:
-
-- Order: the code reads the files in order and shuffles 1,024 images; here the order of the files is drawn, and 256 MB
-  of images are shuffled.
-- Random crop: both take 8 to 100 % of the area at 3:4 to 4:3. The code tries one rectangle, which must cover 10 % of
-  the image, and falls back to the central square; here ten are tried, then the whole image is taken.
-- Resizing: the code interpolates bicubically without anti-aliasing, and keeps fractions and overshoot; here bilinearly
-  with anti-aliasing, rounded to 0..255. The code rounds the longer side down and an odd margin up; here the longer side
-  is rounded to the nearest pixel and the margin down.
-- Batch statistics: the code computes them over what one device is given, and its batches are of 4096; here over
-  micro-batches of 256.
-- Pruned weights: the code keeps their values behind the mask, where momentum and decay still change them, so that a
-  later mask may show them again; here they are zero, and come back only if one step makes them large enough.
-- Tests: the code tests on whole batches of 1,024 images and leaves out the rest; here all images are tested. It scales
-  the images of ImageNet-C, which have 224 pixels, to 256 and crops them again; here they are taken as they are.
+Where it differs: the code reads files in order and shuffles 1,024 images (here the order of the files is drawn, and 256
+MB are shuffled); it decodes whole JPEGs (only the rectangle); it computes batch statistics over a device's share of
+4,096 images (micro-batches of 256); its warm-up is one step behind; it keeps the values of pruned weights behind the
+mask, where momentum and decay still change them (here they are zero, and come back only if one step makes them large
+enough); it tests on whole batches of 1,024 images and leaves out the rest (all images are tested).
 """
 
 from pathlib import Path
@@ -108,7 +100,7 @@ study = Study(
         weight_decay=1e-4,
         decay_biases=("logits",),
         label_smoothing=0.1,
-        augmentation="resized_crop_flip",
+        augmentation="single_crop_flip",
     ),
     variants=(
         *pruned,
@@ -117,6 +109,7 @@ study = Study(
     population=30,
     image_size=256,
     crop=224,
+    bicubic=True,
     model_options={
         "mean": [123.675, 116.28, 103.53],
         "std": [58.395, 57.12, 57.375],

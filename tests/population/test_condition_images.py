@@ -1,19 +1,23 @@
 """The images of a condition: the same from memory and from a stream, and nothing left behind."""
 
+import dataclasses
 import errno
 import io
 import tempfile
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.builders import released_pipeline
 from tests.builders.image_streams import image_sets
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import small_study
 from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import condition_images as module
 from tfaudit.population.condition_images import check_conditions, condition_images
+from tfaudit.population.stored_examples import load_test
 from tfaudit.study.conditions import Condition
 
 STUDY = small_study(
@@ -53,6 +57,18 @@ def test_a_streaming_set_gives_the_same_images_whatever_the_batches(folder, monk
         path for path in folder.iterdir() if path.suffix != ".py" and path.name != "__pycache__"
     ]  # autograph's
     assert not left, "the file has a name"
+
+
+def test_bicubic_scaling_takes_corrupted_images_once_more():
+    """As the released code of [F] reads ImageNet-C, whose images were cut when they were made."""
+    plain = dataclasses.replace(STUDY, limit=5, image_size=36, crop=32)
+    study = dataclasses.replace(plain, bicubic=True)
+    cut = corrupt(load_test(plain).images, "shot_noise", 4, seed=7)
+    stored = load_dataset("mock:mnist_corrupted/fog", "test").images[:5]
+    for condition, images in ((SHOT, cut), (study.conditions[-1], stored)):
+        found = condition_images(study, load_test(study), condition).images
+        expected = [released_pipeline.as_tested(image, 36, 32) for image in images]
+        assert_allclose(found, expected, atol=0.01)
 
 
 def test_a_full_disk_is_one_line(folder, monkeypatch):

@@ -186,7 +186,7 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
         (
             "",
             {"image_size": 32},
-            "image_size: got 32, expected None: '.*' returns its examples as the model takes",
+            "image_size: got 32, expected none: '.*' returns its examples as the model takes",
         ),
         (
             "def train(model, data):\n    pass",

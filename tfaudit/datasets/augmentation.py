@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tfaudit.datasets.cropping import random_crop
+from tfaudit.datasets.cropping import as_pixels, random_crop, random_crop_encoded
 from tfaudit.errors import require_one_of
 
 if TYPE_CHECKING:
@@ -63,9 +64,20 @@ def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Apply `random_crop`, resize to the original size and mirror half of the images: ImageNet's usual augmentation.
 
-    The crop's area (8 % to 100 %) and aspect ratio (3:4 to 4:3) follow [F]'s released code. That code resizes by
-    bicubic interpolation, and takes the central square if its only attempt at a rectangle does not fit.
+    The crop's area (8 % to 100 %) and aspect ratio (3:4 to 4:3) are also those of [F]'s released code.
     """
+    return _cropped(images, seed, single=False)
+
+
+def single_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Apply `random_crop` with a single attempt, as [F]'s released code does, and mirror half of the images.
+
+    The pixels of a stream keep fractions and overshoot; those of uint8 images in memory are rounded.
+    """
+    return _cropped(images, seed, single=True)
+
+
+def _cropped(images: tf.Tensor, seed: tf.Tensor, *, single: bool) -> tf.Tensor:
     import tensorflow as tf
 
     crop_seed, flip_seed = tf.unstack(tf.random.split(seed, 2))
@@ -73,9 +85,9 @@ def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
     def crop(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         image, number = numbered
-        return tf.cast(
-            random_crop(image, height, width, tf.random.fold_in(crop_seed, number)), images.dtype
-        )
+        image_seed = tf.random.fold_in(crop_seed, number)
+        part = random_crop(image, height, width, image_seed, single=single)
+        return tf.cast(as_pixels(part) if images.dtype == tf.uint8 else part, images.dtype)
 
     crops = tf.map_fn(
         crop, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype
@@ -84,8 +96,12 @@ def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 AUGMENTATIONS: dict[str, Augmentation] = {
-    function.__name__: function for function in (none, flip, shift, crop_flip, resized_crop_flip)
+    function.__name__: function
+    for function in (none, flip, shift, crop_flip, resized_crop_flip, single_crop_flip)
 }
 
-CROPPED_ENCODED: dict[str, Augmentation] = {"resized_crop_flip": flip}
-"""What remains of an augmentation that begins with `random_crop` after `random_crop_encoded`."""
+CROPPED_ENCODED: dict[str, Callable[..., tf.Tensor]] = {
+    "resized_crop_flip": random_crop_encoded,
+    "single_crop_flip": partial(random_crop_encoded, single=True),
+}
+"""How augmentations that begin with `random_crop` crop an encoded image; `flip` remains of them."""

@@ -74,7 +74,8 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
     """Load a benchmark set for a model; with a `limit`, only its first examples.
 
     Images that have the shape of the model's input stay as they are: those of ImageNet-C were cropped when the set was
-    made. All others are scaled and cropped like the images that the model was trained on.
+    made. All others are scaled and cropped like the images that the model was trained on, and so are those of the
+    model's shape if the scaling is bicubic, as in [F]'s released code.
 
     ImageNet-A and -R show 200 classes of ImageNet's 1,000. Under their own names a model may predict any class, as in
     [F] table 8; with the ending `/restricted`, such as `imagenet_a/restricted`, only one of those 200, as in the sets'
@@ -84,7 +85,7 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
         InputError: `check_benchmark` refuses the set, or a label is not a class.
     """
     source, restricted = _source(name)
-    fits = source.image_shape == model.image_shape
+    fits = source.image_shape == model.image_shape and not model.scaling.bicubic
     dataset = source.load(source.test_split, UNSCALED if fits else model.scaling)
     positions = _class_positions(source, model)
     classes = None

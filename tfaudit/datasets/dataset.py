@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.datasets.cropping import fit_within
+from tfaudit.datasets.cropping import as_pixels, fit_within
 from tfaudit.datasets.scaling import ImageShape
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require, require_least, require_whole
@@ -47,7 +47,7 @@ class ImageStream:
     read: Callable[[tf.Tensor | None], tf.data.Dataset]
     # makes a dataset of (groups by column, label, example id) in the fixed order, without reading images
     read_groups: Callable[[], tf.data.Dataset]
-    # maps an encoded image to the uint8 (H, W, C) that is evaluated
+    # maps an encoded image to the (H, W, C) that is evaluated, uint8 or, of bicubic scaling, float32
     decode: Callable[[tf.Tensor], tf.Tensor]
     example_bytes: int  # mean size of an encoded example, at least 1
 
@@ -235,7 +235,7 @@ class Dataset:
         return tf.cast(inputs, tf.float32) if self.has_images else inputs
 
     def examples(self) -> tf.data.Dataset:
-        """Return a stream's single uint8 images `(H, W, C)`, of one size, and labels, in the fixed order, once."""
+        """Return a stream's single images `(H, W, C)`, as `ImageStream.decode` gives them, and labels, once."""
         self.fixed_shape()
         return self._source.decoded().map(lambda image, label, name: (image, label))
 
@@ -281,7 +281,7 @@ class Dataset:
         import tensorflow as tf
 
         if self.in_memory:
-            images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
+            images = self.batches(64).unbatch().map(lambda image, label: as_pixels(image))
         else:
             images = self._source.decoded().map(lambda image, label, name: image)
         small = images.map(
@@ -304,7 +304,8 @@ class Dataset:
         if self.in_memory:
             starts = range(0, self.num_examples, 1024)
             return channel_moments(self.images[start : start + 1024] for start in starts)
-        batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
+        rows = self.take(MOMENT_EXAMPLES).examples()
+        batches = rows.map(lambda image, label: (as_pixels(image), label)).batch(64)
         return channel_moments(images for images, _ in batches.as_numpy_iterator())
 
     def take(self, n: int) -> Dataset:

@@ -145,9 +145,9 @@ class OwnData(DataSource):
 
     def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
         """Load the training and the test set in one pass, and check them against each other."""
-        expected = f"None: {self.name!r} returns its examples as the model takes them"
-        for argument, pixels in asdict(scaling).items():
-            require(pixels is None, argument, pixels, expected)
+        expected = f"none: {self.name!r} returns its examples as the model takes them"
+        for argument, value in asdict(scaling).items():
+            require(not value, argument, value, expected)
         return load_own(self.name)
 
 
@@ -158,9 +158,9 @@ class EmbeddedData(DataSource):
         """Load a split, whose images keep their size."""
         dataset: Dataset = CATALOGUE[self.name].embedded(split)  # type: ignore[misc]
         edge = dataset.image_shape[0]
-        for argument, pixels in asdict(scaling).items():
-            expected = f"{edge} or None: {self.name!r} is not resized"
-            require(pixels in (None, edge), argument, pixels, expected)
+        for argument, value in asdict(scaling).items():
+            expected = f"{edge} or none: {self.name!r} is not resized"
+            require(not value or value == edge, argument, value, expected)
         return dataset
 
 
@@ -236,6 +236,7 @@ class PreparedData(DataSource):
         dataset = Dataset(self.name, split, names, shape, count, stream=stream, notes=notes)
         most = float(os.environ.get(IN_MEMORY_VARIABLE, IN_MEMORY_BYTES))
         fits = None not in shape and count * math.prod(shape) <= most  # type: ignore[arg-type]
+        fits = fits and not scaling.bicubic  # the floats would take four times the memory
         return _in_memory(dataset, bool(features.groups)) if fits else dataset
 
     def _num_examples(self, split: str) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
-from tfaudit.datasets.cropping import random_crop_encoded
+from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation, flip
 from tfaudit.datasets.dataset import Dataset, ImageStream, pipeline_options
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import require, require_least
@@ -76,10 +77,10 @@ def training_batches(
         held = dataset.tensors(targets=targets, weights=weights)
         batches = _epochs_in_memory(dataset, held, batch_size, order, across_epochs, start)
     else:
-        crops = augmentation in CROPPED_ENCODED
-        augment = CROPPED_ENCODED.get(augmentation, augment)
-        crop_seed = seeds if crops else None
-        batches = _epochs_streaming(dataset, batch_size, order, crop_seed, across_epochs, start)
+        crop = CROPPED_ENCODED.get(augmentation)
+        augment = flip if crop else augment
+        cut = crop and partial(_cut, crop, dataset.fixed_shape(), seeds)
+        batches = _epochs_streaming(dataset, batch_size, order, cut, across_epochs, start)
 
     def finish(step: tf.Tensor, batch: tuple[Any, ...]) -> tuple[Any, ...]:
         inputs, *others = batch
@@ -129,6 +130,20 @@ def full_batches(
     return whole.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
+def _cut(
+    crop: Callable[..., tf.Tensor],
+    shape: tuple[int, int, int],
+    seed: tf.Tensor,
+    content: tf.Tensor,
+    epoch: tf.Tensor,
+    position: tf.Tensor,
+) -> tf.Tensor:
+    """Return the random crop of the encoded image at a position of an epoch."""
+    import tensorflow as tf
+
+    return crop(content, *shape, tf.random.fold_in(tf.random.fold_in(seed, epoch), position))
+
+
 def _start_in_epoch(
     start: int, batch_size: int, count: int, across_epochs: bool
 ) -> tuple[int, int]:
@@ -169,13 +184,12 @@ def _epochs_streaming(
     dataset: Dataset,
     batch_size: int,
     seed: tf.Tensor,
-    crop_seed: tf.Tensor | None,
+    cut: Callable[..., tf.Tensor] | None,
     across_epochs: bool,
     start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
-    height, width, channels = dataset.fixed_shape()
     stream: ImageStream = dataset.stream  # type: ignore[assignment]
     count = dataset.num_examples
     first, passed = _start_in_epoch(start, batch_size, count, across_epochs)
@@ -192,10 +206,7 @@ def _epochs_streaming(
             position: tf.Tensor, example: tuple[tf.Tensor, ...]
         ) -> tuple[tf.Tensor, tf.Tensor]:
             content, label, _ = example
-            if crop_seed is None:
-                return stream.decode(content), label
-            image_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), position)
-            return random_crop_encoded(content, height, width, channels, image_seed), label
+            return cut(content, number, position) if cut else stream.decode(content), label
 
         images = (
             shuffled.enumerate()

@@ -1,5 +1,6 @@
 """The images of a condition: a corrupted test set or a benchmark set."""
 
+import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -8,8 +9,10 @@ import numpy as np
 
 from tfaudit.datasets.benchmarks import Benchmark, TrainedModel, check_benchmark, load_benchmark
 from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.cropping import resize_and_crop
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
+from tfaudit.population.stored_examples import load_test
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
@@ -19,7 +22,9 @@ BATCH = 256  # number of images of a streaming set in memory at a time
 class ConditionImages(NamedTuple):
     """The images of a condition."""
 
-    images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; mapped from an unnamed file for streaming sets
+    # uint8 `(N, H, W, C)`, or float32 if the study scales bicubically, as the model takes them; mapped from an unnamed
+    # file for streaming sets
+    images: np.ndarray
     classes: np.ndarray | None = None  # classes to which predictions are restricted, or None
     # The benchmark set of the images; None for the corrupted test set.
     benchmark: Benchmark | None = None
@@ -46,17 +51,23 @@ def check_conditions(study: Study, test: Dataset) -> None:
 def condition_images(study: Study, test: Dataset, condition: Condition) -> ConditionImages:
     """Return the images of a condition; the study sets their crop and limit, and the seed of the corruptions.
 
+    A study that scales bicubically treats images that it corrupts like those of ImageNet-C, which were made from
+    bilinearly scaled ones: it scales and crops them once more.
+
     Raises:
         InputError: the images are not available, or the disk has no space for those of a streaming set.
     """
     if condition.is_computed:
+        clean = load_test(dataclasses.replace(study, bicubic=False)) if study.bicubic else test
+        again = resize_and_crop(study.scaling)
 
         def corrupted(images: np.ndarray, first: int) -> np.ndarray:
-            return corrupt(
+            changed = corrupt(
                 images, condition.corruption, condition.severity, seed=study.seed, first=first
             )
+            return np.stack([again(image) for image in changed]) if study.bicubic else changed
 
-        return ConditionImages(_all_images(test, corrupted))
+        return ConditionImages(_all_images(clean, corrupted))
     benchmark = load_benchmark(condition.dataset, _trained(study, test), limit=study.limit)
     return ConditionImages(
         _all_images(benchmark.dataset, lambda images, _: images), benchmark.classes, benchmark
@@ -82,17 +93,18 @@ def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray
 
 
 def _mapped(parts: Iterator[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the parts as one uint8 array in an unnamed file, which is deleted however the process ends."""
+    """Return the parts as one array in an unnamed file, which is deleted however the process ends."""
     with tempfile.TemporaryFile() as file:
         try:
             # Writing to a full disk is an error; assigning to a mapped array would be a fatal signal.
             for part in parts:
+                dtype = part.dtype
                 file.write(np.ascontiguousarray(part).data)
             file.flush()
         except OSError as problem:
-            size = f"{np.prod(shape) / 1e9:.1f} GB of images"
+            size = f"{np.prod(shape) * dtype.itemsize / 1e9:.1f} GB of images"
             got = f"no space in {tempfile.gettempdir()} for {size} ({problem.strerror})"
             raise InputError(
                 "corruptions", got, f"space for {size}; TMPDIR names another folder"
             ) from problem
-        return np.memmap(file, np.uint8, "r", shape=shape)
+        return np.memmap(file, dtype, "r", shape=shape)

@@ -95,6 +95,9 @@ class Study:
             otherwise those of the training images; for a file, `preprocess` (`tfaudit.models.pretrained`).
         image_size: length in pixels to which the shorter side of the images is scaled; unscaled by default.
         crop: edge of the central square that is then cropped; `image_size` by default.
+        bicubic: whether images are scaled as in [F]'s released code, bicubically without anti-aliasing or rounding
+            (`tfaudit.datasets.scaling`), those of benchmarks and corrupted ones once more; they are then always
+            streamed. By default they are scaled bilinearly with anti-aliasing, and rounded.
         smoke_options: model options that `smoke` replaces to make the model small.
         corruptions: names of corruptions (`tfaudit.corrupt`) that are applied to the test set for further tests.
         severities: severities of the corruptions; 1 to 5 by default.
@@ -138,6 +141,7 @@ class Study:
     model_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     image_size: int | None = None
     crop: int | None = None
+    bicubic: bool = False
     smoke_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     corruptions: tuple[str, ...] = ()
     severities: tuple[int, ...] = SEVERITIES
@@ -232,7 +236,7 @@ class Study:
     @property
     def scaling(self) -> Scaling:
         """The size to which images are scaled and cropped."""
-        return Scaling(self.image_size, self.crop)
+        return Scaling(self.image_size, self.crop, self.bicubic)
 
     @property
     def sources(self) -> tuple[str, ...]:
