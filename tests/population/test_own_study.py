@@ -252,7 +252,7 @@ def test_members_of_a_file_have_weights_of_their_own_or_those_of_the_file():
 
 
 def test_the_example_of_the_documentation_fits_together(tmp_path, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs/own_study.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/studies.md").read_text()
     (tmp_path / "study.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
     draw = np.random.default_rng(0)
     for split in ("train", "test"):

@@ -116,7 +116,7 @@ class Study:
         fingerprints: SHA-256 of the files of the functions and of the model, by reference; a run records them.
 
     Functions stand at the top level of a module or file, or are references to one, `"nets.py:build"` or
-    `"package.nets:build"`: worker processes import them (docs/own_study.md).
+    `"package.nets:build"`: worker processes import them (docs/studies.md).
 
     Example:
         >>> from tfaudit import Pruned, Quantized
