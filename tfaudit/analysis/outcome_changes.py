@@ -53,7 +53,7 @@ class OutcomeChanges(Result):
         parts = [part for part in (self.measurements.overall, self.measurements.groups) if part]
         tables = []
         for losses in parts:
-            own = losses.frame()
+            own = losses.table()
             tables.append(
                 pd.DataFrame(
                     {

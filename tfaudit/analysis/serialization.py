@@ -125,12 +125,17 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
             [_to_json(name, key, files), _to_json(item, inner, files)]
             for name, item in value.items()
         ]
+    return _in_file(value, files) or _plain(value)
+
+
+def _in_file(value: Any, files: Files) -> str:
+    """Put an array or a table into a file and return its name; "" for other values."""
     for kind, (suffix, write, _) in _FILES.items():
         if isinstance(value, kind):
             name = f"{len(files)}.{suffix}"
             files[name] = write(value)
             return name
-    return _plain(value)
+    return ""
 
 
 def _tuple_from_json(tree: Any, hint: Any, files: Files) -> tuple[Any, ...]:

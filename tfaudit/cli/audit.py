@@ -90,6 +90,14 @@ def audit(
     ] = None,
 ) -> None:
     """Audit predictions that any framework has made."""
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.cli.gate_sources import GroupTable
+    from tfaudit.cli.outcomes import audit_outcomes
+    from tfaudit.cli.report import show
+    from tfaudit.readers.prediction_files import read_groups
+    from tfaudit.store.external import import_predictions
+    from tfaudit.store.judging import Judging
+
     limits = read_limits(gate)
     if study is not None:
         refuse(
@@ -111,13 +119,8 @@ def audit(
     require_level("alpha", alpha)
     require_least(0, permutations=permutations)
     labels = files.labels
-    if (labels is None) == (outcomes.outcome is None) or not baseline or not compressed:
-        expected = "a study's directory, or --labels or --outcome, with --baseline and --compressed"
-        raise InputError("source", "both" if labels and outcomes.outcome else "none", expected)
+    baseline, compressed = _one_source(labels, outcomes.outcome, baseline, compressed)
     if labels is None:
-        from tfaudit.cli.gate_sources import GroupTable
-        from tfaudit.cli.outcomes import audit_outcomes
-
         taken = dict.fromkeys(("id", "cluster", "paired"))
         refuse("with --outcome", **{**changed(files), **taken}, classes=classes, name=name)
         audit_outcomes(
@@ -135,9 +138,6 @@ def audit(
         return
     refuse("without --outcome", **changed(outcomes), group=group)
     _refuse_unstored(groups, directory)
-    from tfaudit.cli.report import show
-    from tfaudit.readers.prediction_files import read_groups
-
     source = files.source(labels, classes, scores_are)
     reference, populations = read_files(source, baseline, compressed, verbose=files.verbose)
     columns = read_groups(groups, source) if groups else None
@@ -149,10 +149,6 @@ def audit(
             reference, populations, alpha, permutations, single=single, paired=files.paired
         )
     if directory:
-        from tfaudit.analysis.study_audit import StudyAudit
-        from tfaudit.store.external import import_predictions
-        from tfaudit.store.judging import Judging
-
         store = import_predictions(
             directory,
             reference,
@@ -166,6 +162,19 @@ def audit(
         )
         study_audit = StudyAudit.read(store, permutations=permutations)
         show(study_audit, limits, table=not single)
+
+
+def _one_source(
+    labels: Path | None,
+    outcome: str | None,
+    baseline: list[str] | None,
+    compressed: list[str] | None,
+) -> tuple[list[str], list[str]]:
+    """Return the files of both sides; raise an `InputError` unless they hold either predictions or outcomes."""
+    if (labels is None) == (outcome is None) or not baseline or not compressed:
+        expected = "a study's directory, or --labels or --outcome, with --baseline and --compressed"
+        raise InputError("source", "both" if labels and outcome else "none", expected)
+    return baseline, compressed
 
 
 def _refuse_unstored(groups: Path | None, directory: Path | None) -> None:

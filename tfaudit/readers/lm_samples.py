@@ -176,13 +176,13 @@ def _texts(line: dict[str, Any]) -> tuple[str, str, str]:
     target = str(line.get("target", ""))
     if not all(isinstance(one, list | tuple) for one in answers):
         return prompt, target, str(answers[0])
-    choices = [str(part[1]).strip() if len(part) > 1 else "" for part in parts]
+    choices = [str(part[1]).strip() for part in parts if len(part) > 1]
     scores = [float(one[0]) for one in answers]
-    if len(choices) < len(scores):
+    if len(choices) != len(scores):
         return prompt, target, ""
-    if target.isdecimal() and int(target) < len(choices):
-        target = choices[int(target)]
-    return prompt, target, choices[scores.index(max(scores))]
+    number = int(target) if target.isdecimal() else len(choices)
+    right = choices[number] if number < len(choices) else target
+    return prompt, right, choices[scores.index(max(scores))]
 
 
 def _check_results(

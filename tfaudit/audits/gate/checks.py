@@ -269,7 +269,7 @@ class Checks:
         limit = self.limits.worst_class_drop_pp
         losses = self.measurements.classes
         precision = self.measurements.precision
-        frame = losses.frame().assign(
+        frame = losses.table().assign(
             outcome=_outcomes(losses, np.inf if limit is None else limit),
             precision_drop_pp=precision.loss,
             precision_low_pp=precision.low,
@@ -281,7 +281,7 @@ class Checks:
     def group_frame(self) -> pd.DataFrame:
         """Return the check of every named group's loss; no rows if `group_drop_pp` is not limited.
 
-        Columns: `group`, such as "sex: female", those of `Losses.frame`, `limit_pp` (infinite for columns without one)
+        Columns: `group`, such as "sex: female", those of `Losses.table`, `limit_pp` (infinite for columns without one)
         and `outcome`.
         """
         limit, losses = self.limits.group_drop_pp, self.measurements.groups
@@ -290,7 +290,7 @@ class Checks:
             limits = np.array([])
         else:
             limits = np.array(self.limits.of_groups(losses.names))
-        frame = losses.frame().assign(limit_pp=limits, outcome=_outcomes(losses, limits))
+        frame = losses.table().assign(limit_pp=limits, outcome=_outcomes(losses, limits))
         frame.insert(0, "group", losses.names)
         return frame
 

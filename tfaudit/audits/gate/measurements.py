@@ -112,7 +112,7 @@ class Losses:
         """`(C,)` numbers of images, as `lost` and `won` are counted."""
         return self.examples / self.per_image
 
-    def frame(self) -> pd.DataFrame:
+    def table(self) -> pd.DataFrame:
         """Return a row per entry, without the first column, its name.
 
         Columns: `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that holds for all

@@ -1,0 +1,48 @@
+"""Whom does pruning cost where classes are unequal: the rare ones? Fashion-MNIST with 5,000 to 50 images a class, K = 5.
+
+Question ([F] 5: "underrepresented" classes): do classes with few training images lose more recall than others when a
+network is pruned? LeNet-5 is trained as in `fashion_mnist_lenet`, but on classes whose sizes fall geometrically; the
+test set keeps its 1,000 images of each class. Some classes are harder than others, so the sizes are given twice, in the
+order of the classes and in the reverse order: `load` and `load_reversed`.
+
+    apt-get install dataset-fashion-mnist
+    tfaudit prepare fashion_mnist --from /usr/share/datasets/fashion-mnist
+    tfaudit run fashion_mnist_long_tail
+    tfaudit run fashion_mnist_long_tail --dataset recipes/fashion_mnist_long_tail.py:load_reversed --out runs/reversed
+"""
+
+import numpy as np
+
+from tfaudit.datasets.examples import Examples
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
+
+MOST, LEAST = 5000, 50
+
+
+def load(split: str, *, step: int = 1) -> Examples:
+    """Return the images of a split; in training the classes, or with `step` -1 the last classes first, have ever fewer."""
+    data = load_dataset("fashion_mnist", split)
+    labels = data.labels
+    kept = np.arange(len(labels))
+    if split == "train":
+        sizes = np.geomspace(MOST, LEAST, data.num_classes).round().astype(int)[::step]
+        first = [np.flatnonzero(labels == number)[:size] for number, size in enumerate(sizes)]
+        kept = np.sort(np.concatenate(first))
+    return Examples(data.inputs[kept], labels[kept], class_names=data.class_names)
+
+
+def load_reversed(split: str) -> Examples:
+    """Return the images of a split, of which the last class has most in training."""
+    return load(split, step=-1)
+
+
+study = Study(
+    name="fashion_mnist_long_tail",
+    dataset=load,
+    model="lenet_r",
+    training=Training(epochs=30, batch_size=128, learning_rate=0.01, momentum=0.9, nesterov=True),
+    variants=(*(Pruned(sparsity) for sparsity in (0.8, 0.95)), Quantized("int8")),
+    population=5,
+)
