@@ -1,4 +1,4 @@
-"""Whom does pruning cost where classes are unequal: the rare ones? Fashion-MNIST with 5,000 to 50 images a class, K = 5.
+"""Whom does pruning cost where classes are unequal? Fashion-MNIST with 5,000 to 50 images a class, K = 5.
 
 Question ([F] 5: "underrepresented" classes): do classes with few training images lose more recall than others when a
 network is pruned? LeNet-5 is trained as in `fashion_mnist_lenet`, but on classes whose sizes fall geometrically; the
@@ -22,7 +22,7 @@ MOST, LEAST = 5000, 50
 
 
 def load(split: str, *, step: int = 1) -> Examples:
-    """Return the images of a split; in training the classes, or with `step` -1 the last classes first, have ever fewer."""
+    """Return the images of a split; in training ever fewer of each class, or with `step` -1 ever more."""
     data = load_dataset("fashion_mnist", split)
     labels = data.labels
     kept = np.arange(len(labels))
