@@ -103,13 +103,13 @@ def resize_single(part: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
     def centre() -> tf.Tensor:
         size = tf.cast(shape[:2], tf.float32)
         scaled = tf.cast(size / tf.reduce_min(size) * EDGE, tf.int32)
-        image = tf.compat.v1.image.resize_bicubic(part[None], scaled)[0]
+        image = tf.raw_ops.ResizeBicubic(images=part[None], size=scaled)[0]
         return tf.image.resize_with_crop_or_pad(image, EDGE, EDGE)
 
     return tf.cond(
         tf.reduce_all(tf.shape(part)[:2] == shape[:2]),
         centre,
-        lambda: tf.compat.v1.image.resize_bicubic(part[None], (EDGE, EDGE))[0],
+        lambda: tf.raw_ops.ResizeBicubic(images=part[None], size=(EDGE, EDGE))[0],
     )
 
 

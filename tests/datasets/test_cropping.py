@@ -10,7 +10,7 @@ from sklearn.datasets import load_sample_image
 
 from tests.builders import released_pipeline
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets.augmentation import resized_crop_flip
+from tfaudit.datasets.augmentation import CROPPED_ENCODED, none, resized_crop_flip
 from tfaudit.datasets.cropping import (
     centre_crop,
     fit_within,
@@ -178,6 +178,19 @@ def test_grey_and_tiny_images_are_cut():
         for seed in seeds(20):
             crop = random_crop_encoded(content, 8, 8, shape[-1], seed).numpy()
             assert_array_equal(crop, np.full((8, 8, shape[-1]), 9))
+
+
+def test_an_encoded_single_crop_is_mirrored_half_of_the_time():
+    crop, left = CROPPED_ENCODED["single_crop_flip"]
+    encoded = tf.io.encode_png(PHOTO)
+    mirrored = []
+    for seed in seeds(12):
+        image = crop(encoded, 32, 32, 3, seed).numpy()
+        plain = random_crop_encoded(encoded, 32, 32, 3, tf.random.split(seed, 2)[0], single=True)
+        mirrored.append(not np.array_equal(image, plain))
+        assert_array_equal(image, plain.numpy()[:, ::-1] if mirrored[-1] else plain)
+    assert 2 <= sum(mirrored) <= 10
+    assert left is none
 
 
 def test_batches_are_cut_image_by_image():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tfaudit.datasets.cropping import as_pixels, random_crop, random_crop_encoded
@@ -100,8 +99,21 @@ AUGMENTATIONS: dict[str, Augmentation] = {
     for function in (none, flip, shift, crop_flip, resized_crop_flip, single_crop_flip)
 }
 
-CROPPED_ENCODED: dict[str, Callable[..., tf.Tensor]] = {
-    "resized_crop_flip": random_crop_encoded,
-    "single_crop_flip": partial(random_crop_encoded, single=True),
+
+def _single_crop_flip_encoded(
+    encoded: tf.Tensor, height: int, width: int, channels: int, seed: tf.Tensor
+) -> tf.Tensor:
+    """Apply `single_crop_flip` to one encoded image: to mirror a batch of floats takes longer than to resize it."""
+    import tensorflow as tf
+
+    crop_seed, flip_seed = tf.unstack(tf.random.split(seed, 2))
+    image = random_crop_encoded(encoded, height, width, channels, crop_seed, single=True)
+    mirrored = tf.random.stateless_uniform([], flip_seed) < 0.5
+    return tf.cond(mirrored, lambda: tf.reverse(image, [1]), lambda: image)
+
+
+CROPPED_ENCODED: dict[str, tuple[Callable[..., tf.Tensor], Augmentation]] = {
+    "resized_crop_flip": (random_crop_encoded, flip),
+    "single_crop_flip": (_single_crop_flip_encoded, none),
 }
-"""How augmentations that begin with `random_crop` crop an encoded image; `flip` remains of them."""
+"""How augmentations that begin with `random_crop` crop an encoded image, and what remains of them for the batch."""

@@ -183,7 +183,8 @@ def _resize_bicubic(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.T
     """Resize as TensorFlow 1 does by default: corners of pixels aligned, a cubic kernel of a = -.75; float32."""
     import tensorflow as tf
 
-    return tf.compat.v1.image.resize_bicubic(image[None], size)[0]
+    # Not `tf.compat.v1.image.resize_bicubic`, which logs that it is deprecated.
+    return tf.raw_ops.ResizeBicubic(images=image[None], size=size)[0]
 
 
 def _resize(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation, flip
+from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.dataset import Dataset, ImageStream, pipeline_options
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import require, require_least
@@ -77,10 +76,8 @@ def training_batches(
         held = dataset.tensors(targets=targets, weights=weights)
         batches = _epochs_in_memory(dataset, held, batch_size, order, across_epochs, start)
     else:
-        crop = CROPPED_ENCODED.get(augmentation)
-        augment = flip if crop else augment
-        cut = crop and partial(_cut, crop, dataset.fixed_shape(), seeds)
-        batches = _epochs_streaming(dataset, batch_size, order, cut, across_epochs, start)
+        crop, augment = CROPPED_ENCODED.get(augmentation, (None, augment))
+        batches = _epochs_streaming(dataset, batch_size, order, crop, seeds, across_epochs, start)
 
     def finish(step: tf.Tensor, batch: tuple[Any, ...]) -> tuple[Any, ...]:
         inputs, *others = batch
@@ -130,20 +127,6 @@ def full_batches(
     return whole.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
-def _cut(
-    crop: Callable[..., tf.Tensor],
-    shape: tuple[int, int, int],
-    seed: tf.Tensor,
-    content: tf.Tensor,
-    epoch: tf.Tensor,
-    position: tf.Tensor,
-) -> tf.Tensor:
-    """Return the random crop of the encoded image at a position of an epoch."""
-    import tensorflow as tf
-
-    return crop(content, *shape, tf.random.fold_in(tf.random.fold_in(seed, epoch), position))
-
-
 def _start_in_epoch(
     start: int, batch_size: int, count: int, across_epochs: bool
 ) -> tuple[int, int]:
@@ -184,12 +167,14 @@ def _epochs_streaming(
     dataset: Dataset,
     batch_size: int,
     seed: tf.Tensor,
-    cut: Callable[..., tf.Tensor] | None,
+    crop: Callable[..., tf.Tensor] | None,
+    crop_seed: tf.Tensor,
     across_epochs: bool,
     start: int,
 ) -> tf.data.Dataset:
     import tensorflow as tf
 
+    shape = dataset.fixed_shape()
     stream: ImageStream = dataset.stream  # type: ignore[assignment]
     count = dataset.num_examples
     first, passed = _start_in_epoch(start, batch_size, count, across_epochs)
@@ -200,13 +185,17 @@ def _epochs_streaming(
         tf.random.set_seed(1)
         order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
         examples = stream.read(order)
+        epoch_seed = tf.random.fold_in(crop_seed, number)
         shuffled = examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False)
 
         def decoded(
             position: tf.Tensor, example: tuple[tf.Tensor, ...]
         ) -> tuple[tf.Tensor, tf.Tensor]:
             content, label, _ = example
-            return cut(content, number, position) if cut else stream.decode(content), label
+            if crop is None:
+                return stream.decode(content), label
+            image_seed = tf.random.fold_in(epoch_seed, position)
+            return crop(content, *shape, image_seed), label
 
         images = (
             shuffled.enumerate()
