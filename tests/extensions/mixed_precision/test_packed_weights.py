@@ -78,6 +78,10 @@ def test_cost_reads_weights_behind_the_flatbuffer():
     assert cost(int4, repeats=0).summary()["parameters"] == model.count_params()
 
 
+def test_a_file_of_one_type_comes_from_the_trace_of_all_other_kinds(int4):
+    assert b"tfaudit_layer_" not in int4  # the names of a second trace, in which layers are marked
+
+
 def test_single_layers_have_types_of_their_own(model, int4):
     assert types(int4) == {
         "conv": "int4",

@@ -305,7 +305,7 @@ class _Trace:
 class Conversions:
     """Files of one model, which is traced, converted to float32, compared with Keras and calibrated once for all.
 
-    All files with layers in float, and int4 files, share a second trace, in which layers are marked.
+    All files with layers in float or of other types share a second trace, in which layers are marked.
 
     Args:
         model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
@@ -392,7 +392,7 @@ class Conversions:
         """Return the file of some kind, with groups of layers of other types by type."""
         bits = KINDS[kind].bits
         asked = [*itertools.chain(*(itertools.chain(*one.values()) for one in groups.values()))]
-        trace = self._trace(kind, asked, marks=bool(asked or bits))
+        trace = self._trace(kind, asked, marks=bool(asked))
         if bits:
             return self._packed(trace, kind, groups)
         with _captured(kind, self._forward.model):

@@ -243,7 +243,7 @@ def candidates(
     kernels make a file smaller only if they are not stored; LiteRT runs such sparse kernels in float kinds only.
 
     Args:
-        load: function that returns a new copy of the model at every call.
+        load: function that returns a copy of the model at every call; without training, which changes it, the model.
         training: whether there is training data.
         full_integer: whether only int8 files without layers in float are wanted.
     """

@@ -175,8 +175,11 @@ def find_smallest_file(
     with contextlib.ExitStack() as stack:
         directory = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         require_same_search(directory, search_settings)
+        training = trained_on is not None
         plan = candidates(
-            source.copy, training=trained_on is not None, full_integer=settings.full_integer
+            source.copy if training else lambda: source.model,
+            training=training,
+            full_integer=settings.full_integer,
         )
         stack.enter_context(lock(directory / FOLDER, "tfaudit compress"))
         store = CandidateStore(directory, search_settings, plan, parts.selection)
