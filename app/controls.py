@@ -13,7 +13,6 @@ from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.url_state import (
     choose,
     choose_from,
-    choose_several,
     option_reader,
     set_choices,
     set_control,
@@ -28,7 +27,6 @@ Act: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
 CLICKED = object()  # stands for a choice that a click in the chart has just changed
-MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
 def choose_option(label: str, options: Mapping[str, T], key: str, **settings: Any) -> T:
@@ -111,16 +109,6 @@ def class_label(names: Sequence[str], name: str | None) -> str | None:
     distinct = distinct_names(pd.Series(names))
     known = zip(unique_labels(names), distinct, names, strict=True)
     return next((its_names[0] for its_names in known if name in its_names), None)
-
-
-def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
-    """Return the keys that a chart compares, in their order; the URL parameter is `variants`."""
-    labels = variant_labels(study_audit)
-    options = [labels[key] for key in keys]
-    names = choose_several("Variants", options, "variants", options[:MOST])
-    if not names:
-        st.caption("Choose at least one variant.")
-    return [key for key in keys if labels[key] in names]
 
 
 def draw_tabs(views: Mapping[str, Callable[..., None]], key: str, *arguments: Any) -> None:

@@ -1,6 +1,5 @@
 """One image through the severities of a corruption, with the predictions of the baseline and of a variant."""
 
-from collections.abc import Mapping
 from importlib.resources import files
 
 import numpy as np
@@ -15,7 +14,6 @@ from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.url_state import choose, choose_from, number_reader, url_choice
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.outlets.templates import PAGES
 from tfaudit.study.conditions import Condition
@@ -33,15 +31,15 @@ STYLE = """
 """
 
 
-def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> None:
+def show_corrupted_image(study_audit: StudyAudit) -> None:
     """Draw the controls and the image."""
     key = choose_variant(study_audit)
     data = study_audit.data
     title = data.titles[key]
-    if key not in results:
+    if key not in data.corrupted_keys:
         st.info(f"{escape_name(title)} was not evaluated under corruption.")
         return
-    lost = results[key].lost_first
+    lost = study_audit.robustness(key).lost_first
     computed = dict.fromkeys(c.corruption for c in data.conditions if c.is_computed)
     names = [name for name in computed if name in lost]
     if not names:

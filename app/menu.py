@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.joint_audits import JOINT_AUDITS, declaration_of
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.viewer_page import ViewerPage
 from tfaudit.extensions import Registry
@@ -25,10 +26,6 @@ CLASSES = (
 CORRUPTIONS = (
     "The same images with fog, noise, blur and the like: does compression cost more there than on clean images? A "
     "change is relative when it is a share of the accuracy before."
-)
-DISTORTION = (
-    "The balance of a class is its recall minus the accuracy; slope 2 means that the balances lie twice as far "
-    "from 0 after compression as before."
 )
 POINTS = (
     "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
@@ -70,22 +67,19 @@ def _pages() -> dict[str, ViewerPage]:
         ),
         "more": ViewerPage("more", "More", always=True),
         "negative_flips": _audit_page("negative_flips", "more"),
-        "distortion": ViewerPage(
-            "distortion", "Recall distortion", ("distortion",), "more", definition=DISTORTION
-        ),
+        "distortion": _audit_page("distortion", "more"),
         "calibration": _audit_page("calibration", "more"),
     }
     pages = {**Registry("pages", ours)}
     shown = {name for page in pages.values() for name in page.audits}
-    others = [audit.name for audit in AUDITS.values() if audit.shown and audit.name not in shown]
+    audits = [*(name for name, audit in AUDITS.items() if audit.shown), *JOINT_AUDITS]
+    others = [name for name in audits if name not in shown | pages.keys()]
     return pages | {name: _audit_page(name, "more") for name in others}
 
 
 def _audit_page(name: str, under: str) -> ViewerPage:
     """Return the page of an audit that has no module of its own."""
-    shown = AUDITS[name].shown
-    assert shown is not None
-    return ViewerPage("audit_page", shown.title, (name,), under)
+    return ViewerPage("audit_page", declaration_of(name).title, (name,), under)
 
 
 PAGES: Mapping[str, ViewerPage] = _pages()

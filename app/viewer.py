@@ -9,7 +9,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page, show_alert
 from tfaudit.app.image_panel import show_chosen_image
@@ -123,7 +122,7 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
             st.warning("  \n".join(map(escape, missing)))  # a link may open this page first
         own = page.module if "." in page.module else f"tfaudit.app.{page.module}"
         module = importlib.import_module(own)  # a page costs nothing until it is opened
-        module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
+        module.page(study_audit, *([path] if page.module == "audit_page" else []))
         show_chosen_image(study_audit)
     except InputError as error:
         st.error(escape(str(error)))

@@ -1,9 +1,9 @@
 """A page of the viewer."""
 
 import dataclasses
-from collections.abc import Callable
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.joint_audits import JOINT_AUDITS, declaration_of
 from tfaudit.analysis.study_data import StudyData
 
 
@@ -27,23 +27,20 @@ class ViewerPage:
     answers_first: bool = False
     # Whether it is in every menu: where a study allows none of its audits, it says what to run.
     always: bool = False
-    # What it answers; by default the question of its first audit.
-    asks: str = ""
-    # Whether a study has what the page shows beside the results of its audits.
-    needs: Callable[[StudyData], object] = lambda data: True
 
     @property
     def question(self) -> str:
         """What the page answers."""
-        shown = AUDITS[self.audits[0]].shown if self.audits else None
-        return self.asks or (shown.question if shown else self.title)
+        return declaration_of(self.audits[0]).question if self.audits else self.title
 
     def applies(self, data: StudyData) -> bool:
         """Return whether the study has something for the page to show; a link opens it anyway."""
-        keys = data.compressed_keys
-        if keys and not self.needs(data):
-            return False
-        anything = self.always or not self.audits or not keys
-        return anything or any(
-            AUDITS[name].applies(data, key) for name in self.audits for key in keys
-        )
+        if self.always or not self.audits or not data.compressed_keys:
+            return True
+        return any(_applies(name, data) for name in self.audits)
+
+
+def _applies(name: str, data: StudyData) -> bool:
+    if name in JOINT_AUDITS:
+        return bool(JOINT_AUDITS[name].applies(data))
+    return any(AUDITS[name].applies(data, key) for key in data.compressed_keys)

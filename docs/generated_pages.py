@@ -16,6 +16,7 @@ import tfaudit.cli
 from benchmarks.harm.entries import HarmBenchmark
 from benchmarks.harm.page import CAVEATS, RULES, shown_entries
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.joint_audits import JOINT_AUDITS, declaration_of
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
 from tfaudit.outlets.columns import PARTS
@@ -48,10 +49,10 @@ def write(folder: Path) -> None:
 
 def sections_page() -> str:
     """Return a table of the sections of a report with their questions and sources."""
+    names = dict.fromkeys([*(name for name, audit in AUDITS.items() if audit.shown), *JOINT_AUDITS])
     rows = [
         f"| {shown.title} | {shown.question} | {shown.source} |"
-        for shown in (audit.shown for audit in AUDITS.values())
-        if shown
+        for shown in map(declaration_of, names)
     ]
     return "\n".join(["| section | question | source |", "|---|---|---|", *rows, ""])
 

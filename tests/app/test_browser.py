@@ -129,7 +129,7 @@ def test_limits_change_the_verdict_and_a_link_shows_the_same(viewer, visit):
     outcome = page.locator("tr[data-variant='magnitude-0.9'] .outcome")
     expect(outcome).to_have_text(re.compile("FAIL|CANNOT JUDGE"))
     page.get_by_role("button", name="Limits").click()
-    for label in ("Drop of accuracy", "Drop of worst class"):
+    for label in ("Overall drop", "Drop of worst class"):
         field = page.get_by_role("spinbutton", name=label)
         field.fill("100")
         field.press("Enter")

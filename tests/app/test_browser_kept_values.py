@@ -16,7 +16,6 @@ WORTHS = {"floor": "80", "worth": "2", "worth-unfairness": "5", "worth-accuracy"
 CLASS = {"class": "3", "question": "more than the average", "correction": "uncorrected"}
 CLASS |= {"sort": "name", "search": "3", "published": "true", "centering": "population"}
 FILTERS = {"show": "all examples", "attribute": "hand: left", "order": "as stored", "from": "3"}
-SEVERITIES = {"panels": "fog", "variants": "float16", "rank": "top-5"}
 
 COLUMNS = re.compile(r"All \d+ columns")
 
@@ -26,9 +25,7 @@ PLACES = [
     ("classes", VARIANT | CLASS | {"about": "Recall of every member"}, "fixed-point int8"),
     ("exemplars", VARIANT | FILTERS, "float16"),
     ("groups", VARIANT | {"by": "hand", "groups": "Exemplars"}, "fixed-point int8"),
-    ("corruptions", {"severity": "3", "variants": "float16", "rank": "top-5"}, "mean"),
-    ("corruptions", SEVERITIES | {"corruptions": "Severities"}, "top-1"),
-    ("distortion", {"variants": "float16"}, "Accuracy and slope"),
+    ("corruptions", VARIANT | {"corruptions": "Classes"}, "fixed-point int8"),
     (
         "compare",
         VARIANT | {"reference": "float16", "after": "2", "kind": "newly wrong"},

@@ -1,4 +1,4 @@
-"""Page 4: changes, severities, classes, exemplars and one image under corruption; numbers are those of the audit."""
+"""Page 4: all variants, one of them, and one image under corruption; numbers are those of the audit."""
 
 import shlex
 
@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
-from tests.builders.pages import HARMED, bodies, words  # noqa: F401 - choices of `opened`
-from tests.builders.studies import (
-    NAMES,
-    make_study,
-)
+from tests.builders.pages import HARMED, bodies, words
+from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 
 
@@ -37,37 +34,21 @@ def test_a_study_without_corruptions_says_what_adds_them(open_page, tmp_path):
 
 
 @pytest.mark.slow
-def test_means_over_severities_and_one_severity(opened, found):
+def test_all_variants_and_the_classes_of_one(opened, found):
     app = opened()
-    means, rows = (each.value for each in app.dataframe)
+    assert not app.error
+    means, *tables = (each.value for each in app.dataframe)
     assert list(means["title"]) == ["magnitude 90 %", "fixed-point int8"]
     assert means["mce"].iloc[0] == pytest.approx(found.summary()["mce"])
+    (rows,) = (table for table in tables if "published_p" in table and "class" not in table)
     ours = rows[rows["title"] == "magnitude 90 %"]
-    np.testing.assert_allclose(
-        ours["relative_change"], found.frame().query("k == 1")["relative_change"]
-    )
-    app.segmented_control(key="severity").set_value("3")
-    app.segmented_control(key="rank").set_value("top-5").run()
-    rows = app.dataframe[1].value
-    expected = found.severity_frame().query("k == 5 and severity == 3")
-    np.testing.assert_allclose(
-        rows[rows["title"] == "magnitude 90 %"]["change_pp"], expected["change_pp"]
-    )
-    again = opened(severity="3", rank="top-5")
-    assert again.dataframe[1].value.equals(rows)
-
-
-def test_classes_are_found_by_name(opened, found):
-    app = opened(corruptions="Classes")
-    assert len(app.dataframe[0].value) == len(found.class_frame())
-    assert app.dataframe[0].value["change_p"].is_monotonic_increasing
-    app.multiselect(key="hit").set_value([NAMES[3]]).run()
-    rows = app.dataframe[0].value
-    assert set(rows["class"]) == {NAMES[3]}
-    expected = found.class_frame()[found.class_frame()["class"] == NAMES[3]]
-    assert sorted(rows["relative_pp"]) == sorted(expected["relative_pp"])
-    app.segmented_control(key="cells").set_value("Relative to accuracy").run()
+    np.testing.assert_allclose(ours["relative_change"], found.frame()["relative_change"])
+    app = opened(corruptions="Classes", **HARMED)
     assert not app.error
+    cells, severities = (each.value for each in app.dataframe)
+    assert len(cells) == len(found.class_frame())
+    assert cells["change_p"].is_monotonic_increasing
+    np.testing.assert_allclose(severities["change_pp"], found.severity_frame()["change_pp"])
 
 
 def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(opened, store, found):
@@ -91,8 +72,7 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(opened
 @pytest.mark.slow
 def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
     store = corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",))
-    for view in ("Severities", "One image", "Exemplars"):
-        app = open_page(store.directory, "corruptions", corruptions=view)
-        assert not app.error
-        assert app.info
+    app = open_page(store.directory, "corruptions", corruptions="One image")
+    assert not app.error
+    assert app.info
     assert not open_page(store.directory, "corruptions").error

@@ -105,7 +105,6 @@ def lists_of_columns():
         "class_details",
         "compare",
         "corruptions",
-        "distortion",
         "exemplars",
         "groups",
         "overview",

@@ -1,85 +1,63 @@
-"""Page 5: slopes of the chosen variants, classes of one, the questions of [R]; numbers are those of the audits."""
-
-import json
+"""The page of recall distortion: all variants with the figures of the report, then the classes of one."""
 
 import numpy as np
 import pytest
 
 from tests.builders.pages import words
+from tests.builders.sections import cells
+from tests.builders.simulated_studies import Truth, simulate
 from tests.builders.studies import before_and_after, make_study
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS
+from tfaudit.outlets.sections.audit import joint_section
+from tfaudit.store.external import import_predictions
 from tfaudit.study.variants import Pruned, Quantized
 
-RATIOS = tuple(
-    Pruned(ratio=ratio, method=method, treatment="finetune")
-    for method in ("magnitude", "random")
-    for ratio in (2, 10)
-)
 
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("ratios"), variants=RATIOS)
+def test_page_and_report_have_one_slope_and_one_interval(open_page, tmp_path):
+    truth = Truth(recalls={"Shirt": (0.4,)}, paired=True)
+    before, after = simulate(truth, 0, members=3, images=200)
+    _, other = simulate(Truth(recalls={"Shirt": (0.5,)}, paired=True), 0, members=3, images=200)
+    variants = {"small": after, "smaller": other}
+    directory = tmp_path / "study"
+    store = import_predictions(directory, before, variants, name="two", paired=[*variants])
+    app = open_page(store.directory, "distortion")
+    assert not app.error
+    shown = app.dataframe[0].value.set_index("title")
+    section = joint_section(StudyAudit.read(store), DEFAULT_LIMITS, "distortion")
+    table = cells(section.tables[0])
+    for row, (key, population) in enumerate(variants.items()):
+        slope = distortion(before, population, paired=True).corrected
+        value, low, high = (float(figure[0]) for figure in (slope.value, *slope.interval(0.95)))
+        assert low < value < high
+        ends = shown.loc[key, ["corrected", "corrected_low", "corrected_high"]].tolist()
+        assert ends == pytest.approx([value, low, high])
+        assert f"{value:.3f}" == table["corrected"][row]
+    assert all(finding in words(app) for finding in section.findings)
 
 
 @pytest.mark.slow
-def test_slopes_of_the_chosen_variants(opened, store):
-    app = opened()
-    shown = app.dataframe[0].value
-    assert len(shown) == 4
-    found = [distortion(*before_and_after(store, variant.key)) for variant in RATIOS]
-    np.testing.assert_allclose(shown["alpha"], [one.alpha.mean() for one in found])
-    ends = [[one.corrected.value[0], *np.ravel(one.corrected.interval(0.95))] for one in found]
-    columns = ["corrected", "corrected_low", "corrected_high"]
-    np.testing.assert_allclose(shown[columns].astype(float), ends)
-    app.multiselect(key="variants").set_value(["random ratio 10"]).run()
-    fewer = app.dataframe[0].value
-    assert list(fewer["title"]) == ["random ratio 10"]
-    np.testing.assert_allclose(
-        fewer[["alpha", "corrected"]], shown[["alpha", "corrected"]].iloc[3:]
+def test_questions_and_the_classes_of_one_variant(open_page, tmp_path):
+    variants = tuple(
+        Pruned(ratio=ratio, method=method, treatment="finetune")
+        for method in ("magnitude", "random")
+        for ratio in (2, 10)
     )
-    again = opened(variants=["random ratio 10"])
-    assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]
-
-
-def test_no_variant_chosen(opened):
-    app = opened()
-    app.multiselect(key="variants").set_value([]).run()
+    store = make_study(tmp_path, variants=variants)
+    app = open_page(store.directory, "distortion", variant="random ratio 10")
     assert not app.error
-    assert "Choose at least one variant" in words(app)
-
-
-def test_classes_of_one_variant(opened, store):
-    app = opened(distortion="Classes", variant="random ratio 10")
-    found = distortion(*before_and_after(store, RATIOS[3].key))
-    shown = app.dataframe[0].value.set_index("class")
-    np.testing.assert_allclose(
-        shown["rate_after"], found.classes_frame().set_index("class").loc[shown.index, "rate_after"]
-    )
-    assert "class in one member" in words(app)
-
-
-def test_questions_about_levels_and_methods(opened):
-    app = opened(distortion="Questions")
-    rising, apart, variance = (frame.value for frame in app.dataframe)
+    _, rising, apart, variance, _, classes = (frame.value for frame in app.dataframe)
     assert list(rising) == ["pair", "magnitude", "random"]
     assert list(apart["pair"]) == ["magnitude vs random"]
     assert list(variance) == ["method", "before", "2", "10"]
-    for frame in app.dataframe:
-        shown = {
-            name: how for name, how in json.loads(frame.proto.columns).items() if name != "_index"
-        }
-        assert not any(how.get("hidden") for how in shown.values())
-        assert all(how.get("label") in (name, None) for name, how in shown.items())
-    assert (
-        json.loads(app.dataframe[0].proto.columns)["magnitude"]["type_config"]["type"] == "text"
-    )  # no p of 0
+    found = distortion(*before_and_after(store, variants[3].key)).classes_frame()
+    expected = found.set_index("class").loc[classes["class"], "rate_after"]
+    np.testing.assert_allclose(classes["rate_after"], expected)
 
 
-def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
-    app = open_page(
-        make_study(tmp_path, variants=(Quantized("int8"),)).directory,
-        "distortion",
-        distortion="Questions",
-    )
-    assert "this study has none" in app.info[0].value
+def test_single_quantized_members_have_slopes_alone(open_page, tmp_path):
+    store = make_study(tmp_path, members=1, variants=(Quantized("int8"),))
+    app = open_page(store.directory, "distortion")
+    assert not app.error
+    assert len(app.dataframe) == 3  # slopes, their spread, classes

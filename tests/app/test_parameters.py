@@ -32,12 +32,10 @@ PLACES = {
     "classes?published=true": {"centering"},
     "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
     "exemplars?image=0": {"zoom"},
-    "corruptions": {"image", "corruptions", "variants", "rank", "severity"},
-    "corruptions?corruptions=Severities": {"panels", "variants", "rank"},
-    "corruptions?corruptions=Classes": {*IMAGE, "cells", "hit"},
+    "corruptions": {"image", "corruptions"},
+    "corruptions?corruptions=Classes": IMAGE,
     "corruptions?corruptions=One image": {*IMAGE, "corruption", "class", "picture"},
-    "distortion": {"distortion", "variants"},
-    "distortion?distortion=Classes": IMAGE,
+    "distortion": IMAGE,
     "operating_points": {
         *LIMITS,
         *("image", "floor", "worth", "worth-unfairness", "worth-accuracy", "against"),
@@ -55,7 +53,7 @@ PLACES = {
 """Parameters that a page reads, by its path with those without which it does not read them."""
 
 FREE = {"search"}  # any text
-NOTHING = {*LIMITS, "variants", "panels"}  # empty, they say: no limit, none of the list
+NOTHING = {*LIMITS}  # empty, they say: no limit
 
 
 @pytest.fixture(scope="module")

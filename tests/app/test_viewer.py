@@ -163,9 +163,9 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, store, monkeypat
     shown = Declaration(name="mine", title="Mine", question="What changed?", source="[X]")
     audit = dataclasses.replace(AUDITS["distortion"], name="mine", shown=shown)
     audits = {**AUDITS, "mine": audit}
-    for module in ("viewer", "menu"):
-        monkeypatch.setattr(f"tfaudit.app.{module}.AUDITS", audits)
-    monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
+    modules = ("app.menu", "app.audit_page", "analysis.joint_audits", "analysis.study_audit")
+    for module in modules:
+        monkeypatch.setattr(f"tfaudit.{module}.AUDITS", audits)
     monkeypatch.setattr("tfaudit.app.viewer.PAGES", menu._pages())
     app = open_page(store.directory, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]

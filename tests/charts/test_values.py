@@ -209,7 +209,6 @@ def test_curves_begin_with_the_clean_images_and_the_baseline_is_dashed(levels):
     assert baseline["transform"][0]["filter"] == {"field": "level", "equal": "dense"}
     assert variants["transform"][0]["filter"] == {"not": baseline["transform"][0]["filter"]}
     assert baseline["mark"]["strokeDash"]
-    assert set(rows_of(severity_chart(curves, corruptions=["fog"]))["corruption"]) == {"fog"}
 
 
 def test_cells_are_marked_where_they_are_significant(levels):
@@ -217,8 +216,6 @@ def test_cells_are_marked_where_they_are_significant(levels):
     cells = level.class_frame()
     claimed = cells["verdict"].isin(["lost recall", "gained recall"]).sum()
     assert drawn(class_corruption_chart(level.classes), "#26282e") == claimed > 0
-    claimed = cells["relative_verdict"].isin(["worse than average", "better than average"]).sum()
-    assert drawn(class_corruption_chart(cells, question="relative"), "#26282e") == claimed
 
 
 # Distortion

@@ -102,7 +102,7 @@ def test_exit_codes(run, place, compressed, limits, code, words):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (("--max-overall-drop", 9), 0, "pass  drop of accuracy"),
+        (("--max-overall-drop", 9), 0, "pass  overall drop"),
         (("--max-overall-drop", 2), 1, "The mean outcome falls by 5.00 points"),
         (
             ("--max-group-drop", 9, "--groups", "crossed.csv", "--group", "half*odd"),

@@ -52,9 +52,9 @@ def test_save_charts(store, tmp_path):
     names = {
         "accuracy",
         "difficulty",
-        "slopes",
-        "accuracy-slope",
-        "balances",
+        "distortion-slopes",
+        "distortion-accuracy-slope",
+        "distortion-balances",
     }  # no corrected slopes
     names |= {"operating-points", "classes"}
     names.add("chance-magnitude-0.9")  # int8 is paired: no test reassigns its members

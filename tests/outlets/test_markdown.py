@@ -45,7 +45,7 @@ def test_every_check_and_the_worst_classes_are_told(verdicts):
     assert text.index("int8: ❌ FAIL") < text.index("same | *: ✅ pass")  # the gravest first
     checks = tables[0]
     assert [len(row) for row in checks] == [5] * len(checks)
-    assert [row[1] for row in checks[1:]] == ["drop of worst class", "drop of accuracy"]
+    assert [row[1] for row in checks[1:]] == ["drop of worst class", "overall drop"]
     assert checks[1][2] == "50.00 pp"
     classes = tables[1]
     assert classes[1][0] == HOSTILE[1]

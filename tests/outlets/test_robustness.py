@@ -11,10 +11,12 @@ from PIL import Image
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.sections import cells
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_robustness import excess_findings
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.outlets.html import write_report
-from tfaudit.outlets.sections.robustness import excess_findings, robustness_section
+from tfaudit.outlets.sections.audit import joint_section
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
 
@@ -26,7 +28,7 @@ def corrupted(tmp_path_factory):
 
 
 def section_of(store):
-    return robustness_section(StudyAudit.read(store, permutations=0))
+    return joint_section(StudyAudit.read(store, permutations=0), DEFAULT_LIMITS, "robustness")
 
 
 def audited(store, variant):

@@ -18,7 +18,7 @@ from tfaudit.audits.calibration.calibration import Calibration, calibration
 from tfaudit.audits.calibration.declaration import CALIBRATION
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audits.declaration import Declaration
-from tfaudit.audits.distortion.declaration import DISTORTION
+from tfaudit.audits.distortion.declaration import BALANCES
 from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audits.divergence.declaration import DIVERGENCE
 from tfaudit.audits.divergence.divergence import Divergence, divergence
@@ -33,7 +33,7 @@ from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audits.robustness.declaration import ROBUSTNESS
+from tfaudit.audits.robustness.declaration import OF_ONE_VARIANT
 from tfaudit.audits.robustness.robustness import Robustness, robustness
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
 from tfaudit.audits.trends.declaration import TRENDS
@@ -232,7 +232,7 @@ _ALL = (
         compute=compared(distortion),
         options=lambda data, key: {},
         applies=lambda data, key: key != BASELINE and data.shares_members(key),
-        shown=DISTORTION,
+        shown=BALANCES,
     ),
     Audit(
         name="groups",
@@ -277,7 +277,7 @@ _ALL = (
         compute=_robustness,
         applies=_under_corruption,
         depends_on=_evaluations,
-        shown=ROBUSTNESS,
+        shown=OF_ONE_VARIANT,
     ),
 )
 

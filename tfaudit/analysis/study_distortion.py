@@ -3,17 +3,24 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 
+from tfaudit.analysis.audits import pruned_variants
+from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.distortion.declaration import DISTORTION
 from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
+from tfaudit.audits.distortion.slope_tests import slope_tests
 from tfaudit.audits.distortion.slopes import corrected_intervals, slope_frame
+from tfaudit.audits.gate.limits import Limits
+from tfaudit.audits.result import Result
+from tfaudit.charts.style import Drawing
 from tfaudit.errors import listed
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
@@ -27,7 +34,7 @@ MethodLevel: TypeAlias = tuple[str, float | str]
 
 
 @dataclasses.dataclass(frozen=True)
-class StudyDistortion:
+class StudyDistortion(Result):
     """Recall distortion of every variant whose members have the numbers of dense members.
 
     Attributes:
@@ -37,14 +44,6 @@ class StudyDistortion:
 
     data: StudyData
     results: Mapping[str, Distortion]
-
-    @classmethod
-    def of(cls, study_audit: StudyAudit) -> Self:
-        """Return the audits of a study; none if no variant shares members with the baseline."""
-        data = study_audit.data
-        keys = filter(data.shares_members, data.compressed_keys)
-        results = {key: study_audit.distortion(key) for key in keys}
-        return cls(data, {key: one for key, one in results.items() if pd.notna(one.alpha).any()})
 
     @cached_property
     def levels(self) -> dict[str, MethodLevel]:
@@ -79,25 +78,35 @@ class StudyDistortion:
         """The intervals of the corrected slopes; see `corrected_intervals`."""
         return corrected_intervals(self.by_level, by=BY, alpha=self.data.alpha)
 
-    def named(self, rows: pd.DataFrame, keys: Collection[str] | None = None) -> pd.DataFrame:
-        """Return the rows of some variants, by default of all, with the titles that a click passes on."""
-        titles = {
-            self.levels[key]: self.data.titles[key]
-            for key in (self.results if keys is None else keys)
-        }
-        names = [titles.get(level) for level in rows[[*BY]].itertuples(index=False, name=None)]
-        return (
-            rows.assign(title=pd.Series(names, rows.index, dtype=object))
-            .dropna(subset=["title"])
-            .reset_index(drop=True)
-        )
+    def named(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return rows with the titles of the variants, which a click passes on."""
+        titles = {level: self.data.titles[key] for key, level in self.levels.items()}
+        levels = rows[[*BY]].itertuples(index=False, name=None)
+        return rows.assign(title=pd.Series([titles.get(level) for level in levels], rows.index))
 
-    def rows(self, keys: Collection[str] | None = None) -> pd.DataFrame:
+    def frame(self) -> pd.DataFrame:
         """Return the table of slopes: a summary per variant, with the interval of its corrected slope."""
-        families = self.named(self.intervals, keys)[["title", "low", "high", "mark"]]
+        families = self.named(self.intervals)[["title", "low", "high", "mark"]]
         families = families.rename(columns={"low": "corrected_low", "high": "corrected_high"})
-        rows = DISTORTION.table.joint(self.titled)
-        return rows.drop(columns=families.columns[1:]).merge(families, on="title")
+        rows = [result.summary() | {"title": title} for title, result in self.titled.items()]
+        return pd.DataFrame(rows).drop(columns=families.columns[1:]).merge(families, on="title")
+
+    def spread(self) -> pd.DataFrame:
+        """Return the spread of slopes over the models of every variant."""
+        frames = [
+            result.spread_frame().assign(title=title) for title, result in self.titled.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def summary(self) -> dict[str, str]:
+        """Return the sentences by key of the variant."""
+        return self.sentences
+
+    def chart(self) -> Drawing:
+        """Draw mean accuracy and mean slope of every variant."""
+        from tfaudit.audits.distortion.slope_chart import tradeoff_chart
+
+        return tradeoff_chart(self.named(level_table(self.slopes)))
 
     @cached_property
     def marks(self) -> dict[str, Mark]:
@@ -136,8 +145,42 @@ class StudyDistortion:
         others = [self.data.titles[key] for key in unclear]
         return [*shown, *([f"For {listed(others)} the data cannot tell."] if others else [])]
 
+    @cached_property
+    def pruned(self) -> pd.DataFrame:
+        """The slopes of pruned variants, whose levels are numbers."""
+        is_name = self.slopes["level"].map(lambda level: isinstance(level, str))
+        return self.slopes[~is_name]
+
     @property
-    def notes(self) -> tuple[str, ...]:
+    def several(self) -> bool:
+        """Whether a variant has two members with slopes, which boxes and intervals need."""
+        return bool(self.slopes.groupby([*BY]).size().max() > 1)
+
+    @property
+    def kind(self) -> str:
+        """Whether the tests of [R] 7 are paired, because all pruned members are made from dense ones."""
+        pruned = pruned_variants(self.data)
+        return "paired" if all(map(self.data.study.parent_of, pruned)) else "independent"
+
+    def question(self, factor: str, columns: str, **options: str) -> pd.DataFrame:
+        """Answer a question of [R] 7 for pruned variants: p-values, without rows if there are none.
+
+        Args:
+            factor: "level" or "method", whose values are compared.
+            columns: factor whose values are the columns.
+            **options: of `slope_tests`.
+        """
+        if self.pruned.empty:
+            return pd.DataFrame()
+        tests = slope_tests(self.pruned, factor, paired=self.kind == "paired", **options)
+        return p_table(tests, columns=columns) if tests["p"].notna().any() else pd.DataFrame()
+
+    def variances(self) -> pd.DataFrame:
+        """Return the variance of recall over the classes by level ([R] table 11); without rows if none is pruned."""
+        return self.pruned if self.pruned.empty else variance_table(self.pruned)
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """The notes of these audits, and one each on variants that were trained apart, or after pruning."""
         data = self.data
         notes = dict.fromkeys(note for result in self.results.values() for note in result.notes)
@@ -201,3 +244,19 @@ def drift_sentence(title: str, slope: Mark) -> str:
         told = f"classes lie {slope.mean:.2f} times as far from the average as before"
     text = f"{title}: {told}{interval}."
     return text.replace(" -", " −").replace("(-", "(−")
+
+
+def study_distortion(study_audit: StudyAudit, limits: Limits) -> StudyDistortion | None:
+    """Return the audits of a study; None if no variant that shares members with the baseline has slopes."""
+    data = study_audit.data
+    keys = filter(data.shares_members, data.compressed_keys)
+    results = {key: study_audit.distortion(key) for key in keys}
+    sloped = {key: result for key, result in results.items() if pd.notna(result.alpha).any()}
+    return StudyDistortion(data, sloped) if sloped else None
+
+
+STUDY_DISTORTION = JointAudit(
+    compute=study_distortion,
+    applies=lambda data: any(map(data.shares_members, data.compressed_keys)),
+    shown=DISTORTION,
+)

@@ -19,6 +19,8 @@ class Chart:
         name: suffix of file names, after the name of the audit; empty for the main chart.
         title: heading of the chart, after the title of the variant.
         shown: function that takes the result and returns whether this chart says anything about it.
+        each: function that takes a result on all variants and yields key, title and drawable part of each that has a
+            chart of its own; None if the result has one chart.
         shared: whether all variants have the same chart, so that one is enough.
     """
 
@@ -27,6 +29,7 @@ class Chart:
     name: str = ""
     title: str = ""
     shown: Callable[[Any], bool] = lambda result: True
+    each: Callable[[Any], Iterable[tuple[str, str, Any]]] | None = None
     shared: bool = False
 
 
@@ -43,6 +46,8 @@ class Table:
         headings: function that takes the result and returns the headings that depend on it, by column.
         report_rows: function that takes the rows and returns those that a report shows; all by default.
         folded: whether a report hides the table until a reader opens it, however short it is.
+        numbers: format of the numbers in a table whose columns depend on the data, "p" for p-values; the rows are
+            named by their index.
     """
 
     columns: tuple[str, ...] = ()
@@ -53,6 +58,7 @@ class Table:
     headings: Callable[[Any], Mapping[str, str]] = lambda result: {}
     report_rows: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
     folded: bool = False
+    numbers: str = ""
 
     def joint(self, results: Mapping[str, Any]) -> pd.DataFrame:
         """Concatenate the rows of several results, with a column `title` that holds each result's key."""

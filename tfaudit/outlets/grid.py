@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tfaudit.audits.declaration import Table
 from tfaudit.errors import printable
-from tfaudit.outlets.columns import Cell, Column, TextColumn, text_columns
+from tfaudit.outlets.columns import Cell, Column, P, TextColumn, text_columns
 from tfaudit.outlets.outcome_marks import OutcomeMark
 
 
@@ -67,6 +67,8 @@ class Grid:
         folded: bool = False,
     ) -> Grid:
         """Return a frame as a table, with the rows and columns that its declaration shows in a report."""
+        if table.numbers:
+            return crosstab(title, frame, numbers_of(table), folded=table.folded)
         rows = table.report_rows(frame)
         cut = f", {len(rows)} of {len(frame):,}" if len(rows) < len(frame) else ""
         names = [name for name in table.columns[: table.report or None] if name in rows]
@@ -141,6 +143,11 @@ class Grid:
             name, *cells = map(_in_markdown, row)
             lines.append([f"**{name}**" if place in self.chosen else name, *cells])
         return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def numbers_of(table: Table) -> Column:
+    """Return how the numbers of a table whose columns depend on the data are shown."""
+    return P if table.numbers == "p" else Column("", table.numbers)
 
 
 def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False) -> Grid:

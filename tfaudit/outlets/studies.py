@@ -4,11 +4,10 @@ from pathlib import Path
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.extensions import Registry
-from tfaudit.outlets.columns import P
+from tfaudit.outlets.columns import Column, P
 from tfaudit.outlets.grid import Grid, crosstab
 from tfaudit.outlets.html import drawings, style_sheet
 from tfaudit.outlets.references import cited
-from tfaudit.outlets.sections.distortion import VARIANCE
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.templates import PAGES
 from tfaudit.store.requested_files import write_requested
@@ -70,7 +69,7 @@ def _distortion(result: AcrossStudies) -> Section:
         title = f"Does the slope grow with the level? p, {kind}, one-sided, Bonferroni by column ([R] tables 1-4)"
         tested.append((title, result.between_levels(), P))
     title = "Variance of recall over the classes ([R] table 11)"
-    tested.append((title, result.variances(), VARIANCE))
+    tested.append((title, result.variances(), Column("", ".4f")))
     return Section(
         "distortion",
         "Recall distortion",

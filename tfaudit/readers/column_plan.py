@@ -317,6 +317,11 @@ def labels_by_name(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if _plain(name) in (*_LABELS, *_ALSO_LABELS)]
 
 
+def is_id(name: str) -> bool:
+    """Return whether a column has a usual name of example ids."""
+    return _plain(name) in _IDS
+
+
 def _plain(name: str) -> str:
     """Return the letters and digits of a name in lower case."""
     return re.sub("[^a-z0-9]", "", name.lower())

@@ -18,12 +18,13 @@ import pandas as pd
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed, path_of, plural, require_least
 from tfaudit.outcomes import Outcomes
+from tfaudit.readers.column_plan import is_id
 from tfaudit.readers.json_lines import read_json_lines
 from tfaudit.readers.lm_samples import TEXTS, is_lm_run, read_lm_samples
 from tfaudit.readers.tables import TableFile
 from tfaudit.stats.group_codes import CLUSTER
 
-IDS, MEMBER = ("example", "example_id", "id"), "member"
+MEMBER = "member"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -213,7 +214,7 @@ def _table(
     if not len(frame):
         raise InputError(where, "no rows", "one per example")
     values = _numbers(where, frame[source.outcome], source.tolerance)
-    id_name = source.id_name or next((name for name in IDS if name in frame), None)
+    id_name = source.id_name or next((name for name in map(str, frame) if is_id(name)), None)
     if id_name is not None and id_name not in frame:
         raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {id_name}")
     ids = None if id_name is None else frame[id_name].astype(str).to_numpy()

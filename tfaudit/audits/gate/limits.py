@@ -104,7 +104,7 @@ class Limits:
     """
 
     overall_drop_pp: float | None = _limit(
-        "Drop of accuracy, percentage points.", "drop of accuracy", _POINTS
+        "Drop of accuracy, or of the mean outcome, percentage points.", "overall drop", _POINTS
     )
     worst_class_drop_pp: float | None = _limit(
         "Drop of any class's recall, percentage points.", "drop of worst class", _POINTS
@@ -247,9 +247,9 @@ class Limits:
             >>> Limits().for_classes(2).as_dict()
             {'overall_drop_pp': 1.0, 'worst_class_drop_pp': 5.0, 'precision_drop_pp': 5.0}
             >>> Limits().for_classes(10).in_words()
-            'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
+            'overall drop at most 1 pp, drop of worst class at most 5 pp'
             >>> Limits().for_classes(1000).in_words()
-            'drop of accuracy at most 1 pp, classes beyond the drop of 5 pp at most 5 %'
+            'overall drop at most 1 pp, classes beyond the drop of 5 pp at most 5 %'
             >>> Limits(flips=0.01).for_classes(1000).in_words()
             'flips at most 1 %'
         """
@@ -270,7 +270,7 @@ class Limits:
 
         Example:
             >>> Limits(overall_drop_pp=1, worst_class_drop_pp=5).in_words()
-            'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
+            'overall drop at most 1 pp, drop of worst class at most 5 pp'
         """
         drop = {"share_beyond": f" of {self.bound_pp:g} pp"}
         values = {

@@ -1,6 +1,6 @@
 """Accuracy under corruption: relative change per corruption and variant, and accuracy over severity."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
@@ -58,7 +58,6 @@ def severity_chart(
     *,
     baseline: str = "before",
     k: int = 1,
-    corruptions: Collection[str] | None = None,
 ) -> Drawing:
     """Draw mean top-k accuracy over severity, a panel per corruption that has severities, a line per variant.
 
@@ -68,7 +67,6 @@ def severity_chart(
         levels: `Robustness.curves` by title, in the order of the legend, against the same baseline.
         baseline: title of the uncompressed population.
         k: 1 (the default) or 5.
-        corruptions: names of the corruptions to draw; all by default.
     """
     first = next(iter(levels.values()))
     lines = [(baseline, first, "accuracy_before")]
@@ -78,8 +76,6 @@ def severity_chart(
         for level, rows, column in lines
     ]
     shown = pd.concat(parts, ignore_index=True).query("k == @k").dropna(subset=["accuracy"])
-    if corruptions is not None:
-        shown = shown[shown["corruption"].isin(list(corruptions))]
     names = list(dict.fromkeys(shown["corruption"]))
     several = len(names) > 1
     width, height = (98, 150) if several else (WIDTH, WIDTH // 2)

@@ -12,21 +12,20 @@ FIGURES = dict.fromkeys(("change_pp", "change_low_pp", "change_high_pp", "relati
 
 
 def class_corruption_chart(
-    cells: pd.DataFrame, *, question: str = "change", reach: float | None = None, most: int = SHOWN
+    cells: pd.DataFrame, *, reach: float | None = None, most: int = SHOWN
 ) -> Drawing:
-    """Draw a heat map of the answers to one question about recall; a dot marks cells whose verdict is a claim.
+    """Draw a heat map of the changes of recall; a dot marks cells whose verdict is a claim.
 
     Verdicts are corrected after Holm over all cells, shown or not.
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        question: "change" (the default) or "relative", one of `tfaudit.audits.classes.chart.QUESTIONS`.
         reach: change at the ends of the scale, percentage points; the largest change by default.
         most: maximum number of classes, those whose recall changes most under any corruption.
     """
     columns = ["class", "corruption", "value", *FIGURES, "verdict", "relative_verdict"]
     measured = cells.assign(
-        value=cells[f"{question}_pp"], **{"class": distinct_class_names(cells)}
+        value=cells["change_pp"], **{"class": distinct_class_names(cells)}
     ).dropna(subset=["value"])[columns]
     across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom", labelExpr=WORDS)
     corruptions = list(dict.fromkeys(measured["corruption"]))
@@ -37,25 +36,24 @@ def class_corruption_chart(
             *tooltips("class", "corruption", **FIGURES),
             *tooltips("verdict", "relative_verdict"),
         ],
-        QUESTIONS[question],
+        QUESTIONS["change"],
         value="value",
-        reach=largest_change(cells, question) if reach is None else reach,
+        reach=largest_change(cells) if reach is None else reach,
         most=most,
     )
 
 
-def largest_change(cells: pd.DataFrame, question: str = "change") -> float:
+def largest_change(cells: pd.DataFrame) -> float:
     """Return the largest absolute change in percentage points; 1 if nothing changes.
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        question: "change" (the default) or "relative".
 
     Example:
         >>> largest_change(pd.DataFrame({"change_pp": [-3.0, float("nan")]}))
         3.0
     """
-    largest = float(cells[f"{question}_pp"].abs().max())
+    largest = float(cells["change_pp"].abs().max())
     return largest if largest > 0 else 1.0
 
 

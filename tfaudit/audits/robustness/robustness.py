@@ -99,11 +99,9 @@ class Robustness(Result):
         """
         return self.classes.copy()
 
-    def changes(self, severity: int | None = None) -> pd.DataFrame:
-        """Return one row per k and corruption, and their mean; for one severity, the rows of `severity_frame`."""
-        if severity is None:
-            return pd.concat([self.corruptions, self.overall])
-        return self.severities[self.severities["severity"] == severity]
+    def changes(self) -> pd.DataFrame:
+        """Return one row per k and corruption, and their mean."""
+        return pd.concat([self.corruptions, self.overall])
 
     def curves(self) -> pd.DataFrame:
         """Return the rows of `severity_frame` with a severity, and clean images as severity 0 of each corruption."""

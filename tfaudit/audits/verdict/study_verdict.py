@@ -34,12 +34,7 @@ GZIPPED, ON_DISK = "gzipped", "on disk"
 SIZES = {GZIPPED: "gzipped_bytes", ON_DISK: "bytes"}
 _IN_WORDS = {GZIPPED: "gzipped bytes", ON_DISK: "bytes on disk"}
 
-_COLUMNS = (
-    "variant",
-    "title",
-    "outcome",
-    "reason",
-    "best",
+CHANGES = (
     "top1",
     "change_pp",
     "change_low_pp",
@@ -47,9 +42,18 @@ _COLUMNS = (
     "worst_class",
     "worst_before",
     "worst_after",
-    "worst_change_pp",
-    "worst_low_pp",
-    "worst_high_pp",
+)
+WORST_CHANGE = ("worst_change_pp", "worst_low_pp", "worst_high_pp")
+"""Columns of what a variant loses: overall, and in its worst class, before and after, then with an interval."""
+
+_COLUMNS = (
+    "variant",
+    "title",
+    "outcome",
+    "reason",
+    "best",
+    *CHANGES,
+    *WORST_CHANGE,
     "lost",
     "collapsed",
     "changed_share",
@@ -99,9 +103,7 @@ class StudyVerdict(Result):
     @property
     def among(self) -> str:
         """Return among which variants the best one must pass, in words."""
-        if self.in_turn:
-            return "among the files of the search"
-        return f"among {len(self.table)} variants"
+        return _among(len(self.table), self.in_turn)
 
     @property
     def rule(self) -> str:
@@ -202,6 +204,10 @@ class StudyVerdict(Result):
         )
 
 
+def _among(variants: int, in_turn: bool) -> str:
+    return "among the files of the search" if in_turn else f"among {variants} variants"
+
+
 def _best(qualified: pd.DataFrame) -> int | None:
     """Return the row to ship: among the smallest files, which hardly differ, the one whose worst class loses least.
 
@@ -292,9 +298,16 @@ def study_verdict(
         qualified, alone = _passing(variants, order, limits)
         best = _best(table.loc[qualified])
     table["best"] = table.index == best
-    verdict = StudyVerdict(
+    among = _among(len(table), bool(sequence)) if alone else ""
+    headline = " ".join(map(str, doubts)) or _headline(
+        variants, best, table, among, _IN_WORDS[sizes]
+    )
+    if alone:
+        table.loc[alone, "outcome"] = ALONE
+        table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
+    return StudyVerdict(
         table=table,
-        headline=" ".join(map(str, doubts)),
+        headline=headline,
         collapsed=_collapsed(variants),
         best=None if best is None else variants[best].key,
         limits=limits,
@@ -308,14 +321,6 @@ def study_verdict(
         sizes=sizes,
         in_turn=bool(sequence),
     )
-    if alone:
-        table.loc[alone, "outcome"] = ALONE
-        table.loc[alone, "reason"] += f" Passes alone; {verdict.among} this may be chance."
-    if doubts:
-        return verdict
-    among = verdict.among if alone else ""
-    headline = _headline(variants, best, table, among, _IN_WORDS[sizes])
-    return dataclasses.replace(verdict, headline=headline)
 
 
 def _collapsed(variants: Sequence[_Variant]) -> dict[str, str]:

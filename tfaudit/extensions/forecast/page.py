@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app import audit_page
@@ -25,7 +24,7 @@ PAGE = ViewerPage(__name__, "Forecast", ("forecast",), "more", definition=MARGIN
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page; the images alone while nothing is compressed."""
-    audit_page.page(study_audit, AUDITS["forecast"])
+    audit_page.page(study_audit, "forecast")
     data = study_audit.data
     if not data.has_probabilities(BASELINE):
         return

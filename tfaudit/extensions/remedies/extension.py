@@ -12,6 +12,5 @@ EXTENSION = Extension(
         "study.DistillationRemedy": f"{_HOME}.settings:DistillationRemedy",
     },
     remedies={"distillation": f"{_HOME}.settings:DistillationRemedy"},
-    sections={"remedies": f"{_HOME}.section:remedies_section"},
-    pages={"remedies": f"{_HOME}.page:PAGE"},
+    joint_audits={"remedies": f"{_HOME}.study_remedies:STUDY_REMEDIES"},
 )

@@ -3,7 +3,9 @@
 import dataclasses
 from collections.abc import Mapping
 
+from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.extensions.remedies.declaration import REMEDIES
 from tfaudit.extensions.remedies.remedies import Remedies, Trio, remedies
 from tfaudit.study.variants import Quantized, Remedied
 
@@ -40,3 +42,10 @@ def study_remedies(data: StudyData) -> Remedies | None:
         if isinstance(variant, Quantized)
     ]
     return dataclasses.replace(result, notes=(*result.notes, *notes))
+
+
+STUDY_REMEDIES = JointAudit(
+    compute=lambda study_audit, limits: study_remedies(study_audit.data),
+    shown=REMEDIES,
+    applies=remedied,
+)

@@ -16,6 +16,7 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import OF_FILE, Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Result
+from tfaudit.audits.verdict.study_verdict import CHANGES, WORST_CHANGE
 from tfaudit.outlets.gate_files import json_verdicts
 from tfaudit.runtime.names import class_in_words
 from tfaudit.runtime.seals import seal
@@ -36,16 +37,8 @@ COLUMNS = (
     "bytes",
     "size_ratio",
     "latency_1_ms",
-    "top1",
-    "change_pp",
-    "change_low_pp",
-    "change_high_pp",
-    "worst_class",
-    "worst_before",
-    "worst_after",
-    "worst_change_pp",
-    "worst_low_pp",
-    "worst_high_pp",
+    *CHANGES,
+    *WORST_CHANGE,
     "reason",
 )
 

@@ -26,7 +26,7 @@ PAGE_SIZE = 12
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     audit = AUDITS["slices"]
-    audit_page.page(study_audit, audit)
+    audit_page.page(study_audit, "slices")
     key = shown_variant(study_audit)
     if key is None or not audit.applies(study_audit.data, key):
         return

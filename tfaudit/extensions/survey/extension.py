@@ -13,6 +13,6 @@ EXTENSION = Extension(
         "audits.survey_sample": f"{_HOME}.sample:survey_sample",
         "audits.SurveySample": f"{_HOME}.sample:SurveySample",
     },
-    sections={"survey": f"{_HOME}.section:survey_section"},
+    joint_audits={"survey": f"{_HOME}.study_survey:STUDY_SURVEY"},
     exports={"survey": f"{_HOME}.sheets:SHEETS"},
 )

@@ -5,8 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.charts.renderer import can_draw
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.sections.section import Figure, Section, titled_notes
@@ -50,6 +53,16 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     return section_of(audit.shown, shown)
 
 
+def joint_section(study_audit: StudyAudit, limits: Limits, name: str) -> Section | None:
+    """Return the section of an audit of all variants, or None if it has no result."""
+    audit = JOINT_AUDITS[name]
+    result = audit.compute(study_audit, limits)
+    section = None if result is None else section_of(audit.shown, [Shown(result)])
+    if section is None or not isinstance(strip := getattr(result, "strip", None), ImageStrip):
+        return section
+    return dataclasses.replace(section, strip=strip)
+
+
 def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | None:
     """Return the charts, tables, findings and notes of results, or None if the results contain none.
 
@@ -78,15 +91,17 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
         return
     for shown in results:
         for chart in declaration.charts:
-            if not chart.shared and chart.shown(shown.result):
-                title = _title(shown.title, chart.title.format(result=shown.result))
+            if chart.shared or not chart.shown(shown.result):
+                continue
+            whole = [("", "", shown.result)]
+            for key, variant, part in chart.each(shown.result) if chart.each else whole:
                 asked = f"{declaration.title}: {shown.title or declaration.question}"
                 yield Figure(
-                    _name(declaration.name, shown.name, chart.name),
-                    chart.draw(shown.result),
+                    _name(declaration.name, shown.name, chart.name, key),
+                    chart.draw(part),
                     chart.description.format(result=shown.result) or asked,
-                    title,
-                    variant=shown.variant or shown.title,
+                    _title(shown.title, variant, chart.title.format(result=shown.result)),
+                    variant=variant or shown.variant or shown.title,
                 )
     drawn = set()
     for chart in declaration.charts:

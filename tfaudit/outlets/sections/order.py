@@ -5,16 +5,12 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.extensions import Registry
-from tfaudit.outlets.sections.audit import Shown, audit_section, section_of
-from tfaudit.outlets.sections.candidates import candidates_section
-from tfaudit.outlets.sections.costs import costs_section
-from tfaudit.outlets.sections.distortion import distortion_section
-from tfaudit.outlets.sections.operating_points import operating_points_section
-from tfaudit.outlets.sections.robustness import robustness_section
+from tfaudit.outlets.sections.audit import Shown, audit_section, joint_section, section_of
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.sections.trends import trends_section
 
@@ -59,18 +55,16 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
     Those of extensions come last.
     """
     by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
-        "candidates": candidates_section,
         "chance": _chance,
-        "robustness": robustness_section,
-        "distortion": distortion_section,
-        "operating_points": functools.partial(operating_points_section, limits=limits),
-        "costs": costs_section,
         "trends": trends_section,
     }
     makers: dict[str, Callable[[StudyAudit], Section | None]] = {
         name: functools.partial(audit_section, name=name)
         for name, audit in AUDITS.items()
         if audit.shown
+    }
+    makers |= {
+        name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
     }
     makers |= Registry("sections", by_hand)
     placed = itertools.chain(*PARTS.values())

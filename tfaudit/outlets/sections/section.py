@@ -154,8 +154,3 @@ def titled_notes(results: Sequence[tuple[str, Any]]) -> tuple[str, ...]:
     return tuple(
         note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items()
     )
-
-
-def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
-    """Return the notes of the results that have any, each note once."""
-    return tuple(dict.fromkeys(note for result in results for note in result.notes))
