@@ -19,7 +19,7 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.joint_audits import JOINT_AUDITS, declaration_of
 from tfaudit.audits.gate.limits import QUANTITIES, flag_of
 from tfaudit.cli.console import app
-from tfaudit.outlets.columns import PARTS
+from tfaudit.outlets.columns import COLUMN_GROUPS
 from tfaudit.outlets.grid import Grid
 
 _SPACES = ("audits", "stats", "compress", "datasets", "study", "store")
@@ -60,7 +60,7 @@ def sections_page() -> str:
 def columns_page() -> str:
     """Return a table of the columns of each part of the catalogue."""
     parts = []
-    for title, entries in PARTS.items():
+    for title, entries in COLUMN_GROUPS.items():
         shown = {
             entry.title: entry for entry in entries.values()
         }  # the same heading twice is one row

@@ -18,7 +18,7 @@ from tests.builders.accessibility import violations
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.limits import QUANTITIES
 from tfaudit.cli.gate_limits import read_limits
-from tfaudit.outlets.columns import COLUMNS, PARTS
+from tfaudit.outlets.columns import COLUMN_GROUPS, COLUMNS
 from tfaudit.outlets.gate_files import json_verdicts
 from tfaudit.outlets.references import SOURCES
 
@@ -160,8 +160,8 @@ def test_every_column_command_recipe_and_name_has_a_place():
     pytest.importorskip("typer.cli")
     pages = module("generated_pages")
     shown = pages.columns_page()
-    assert all(f"### {part}" in shown for part in PARTS)
-    assert sum(map(len, PARTS.values())) == len(COLUMNS)  # no column in two parts
+    assert all(f"### {part}" in shown for part in COLUMN_GROUPS)
+    assert sum(map(len, COLUMN_GROUPS.values())) == len(COLUMNS)  # no column in two parts
     assert all(pages._cell(column.title) in shown for column in COLUMNS.values())
     limits = pages.limits_page()
     assert all(f"| `{name}` |" in limits for name in QUANTITIES)

@@ -21,7 +21,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.classes.classes import LOST
 from tfaudit.audits.gate.checks import OUTCOMES
 from tfaudit.audits.gate.gate import EXIT_CODES
-from tfaudit.audits.gate.limits import FLAGS, OF_FILE, OF_TWO_CLASSES, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import FILE_LIMITS, FLAGS, OF_TWO_CLASSES, QUANTITIES, Limits
 from tfaudit.audits.verdict.study_verdict import ON_DISK
 from tfaudit.cli import main
 from tfaudit.extensions.slices.stored_features import save_features
@@ -172,7 +172,7 @@ def drawn_limits(rng, store):
     if not StudyAudit.read(store).data.group_columns:
         unknown.add("group_drop_pp")
     if store.record("dense", 0).get("bytes") is None:
-        unknown |= set(OF_FILE)
+        unknown |= set(FILE_LIMITS)
     kept = [name for name in drawn if name not in unknown and rng.random() < 0.5]
     return Limits(**{name: float(f"{drawn[name]:.3g}") for name in kept})
 

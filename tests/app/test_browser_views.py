@@ -7,7 +7,7 @@ from tests.builders.pages import settled
 pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
 
-VIEWS = ("Exemplars", "One image", "Classes", "Severities", "Corruptions")
+VIEWS = ("Classes", "One image", "Corruptions")
 
 
 def test_every_view_fits_a_narrow_window(viewer, visit):

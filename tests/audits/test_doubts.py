@@ -54,7 +54,7 @@ def test_a_doubt_forbids_a_verdict(case):
         assert judged.checks[0].name == "overall_drop_pp"
         return
     (doubt,) = judged.doubts
-    assert (judged.outcome, judged.exit_code, judged.room) == ("cannot judge", 2, -np.inf)
+    assert (judged.outcome, judged.exit_code, judged.headroom) == ("cannot judge", 2, -np.inf)
     assert [check.sentence for check in judged.checks] == [doubt.sentence]
     assert judged.summary()["doubts"][0]["reason"] == doubt.reason
     assert (compare if len(sides[0]) == 1 else class_impact)(before, after).doubts == (doubt,)

@@ -75,7 +75,7 @@ class Declaration:
         title: heading of its section and page.
         question: the question it answers, in one short sentence without the words of the method.
         method: how it is answered, behind the question mark of its page: what is compared, tested and corrected.
-        part: title of the part of the report, one of `tfaudit.outlets.sections.order.PARTS`.
+        part: title of the part of the report, one of `tfaudit.outlets.sections.order.REPORT_PARTS`.
         source: source of the method, such as "[R] 5"; may be empty.
         charts: charts in order; the first is the main one.
         overview: a table of all variants, to which each result adds its rows; None if there is no such table.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import OF_FILE, OF_OUTCOMES, flag_of
+from tfaudit.audits.gate.limits import FILE_LIMITS, OF_OUTCOMES, flag_of
 from tfaudit.cli.completion import variants
 from tfaudit.cli.console import add_to_step_summary, app, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
@@ -276,7 +276,7 @@ def _refuse_unused(
 
 def _check_sizes(limits: Limits, candidates: Iterable[GatedModel]) -> None:
     """Raise an `InputError` if there is a limit on the file but the sources are predictions, which have no size."""
-    of_file = [name for name in OF_FILE if getattr(limits, name) is not None]
+    of_file = [name for name in FILE_LIMITS if getattr(limits, name) is not None]
     if of_file and any(pair.sizes is None for pair in candidates):
         unknown = "predictions, whose models' sizes are unknown"
         expected = "model files with --data, or a study with its models"

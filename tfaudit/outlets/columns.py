@@ -193,7 +193,7 @@ def verdict_columns(*left_out: str, sizes: str = GZIPPED) -> dict[str, Column]:
 
     `sizes` is that of `StudyVerdict`: which bytes the sizes are.
     """
-    names = {entry.partition(".")[2]: column for entry, column in PARTS[VERDICTS].items()}
+    names = {entry.partition(".")[2]: column for entry, column in COLUMN_GROUPS[VERDICTS].items()}
     names["size_ratio"] = _share(
         f"size, {sizes}", f"Model file {sizes}, relative to the baseline's"
     )
@@ -375,10 +375,10 @@ def _worst_cell(row: Mapping[Hashable, Any]) -> Cell:
     return Cell(str(row["worst_class"]), recalls, below)
 
 
-PARTS: dict[str, dict[str, Column]] = {}
+COLUMN_GROUPS: dict[str, dict[str, Column]] = {}
 """The catalogue: columns by name, under the title of their part."""
 
-PARTS["Columns whose heading is their name"] = {
+COLUMN_GROUPS["Columns whose heading is their name"] = {
     **{
         name: _text(name)
         for name in ("member", "class", "group", "individual", "attribute", "value")
@@ -388,7 +388,7 @@ PARTS["Columns whose heading is their name"] = {
     **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
     **{name: _count(name) for name in ("answers", "raters", "votes")},
 }
-PARTS["What a row is about"] = {
+COLUMN_GROUPS["What a row is about"] = {
     "title": _text("variant", "Variant of the model"),
     "members": _count("members", help="Models of the variant"),
     "condition": Column("condition", help="Corruption and severity", words=corruption_title),
@@ -400,7 +400,7 @@ PARTS["What a row is about"] = {
         "Whether the class or group changes for the worse or the better than average, corrected",
     ),
 }
-PARTS["Size and cost"] = {
+COLUMN_GROUPS["Size and cost"] = {
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
     "costs.gzipped_bytes": Column(
         "gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"
@@ -429,7 +429,7 @@ PARTS["Size and cost"] = {
         "latency", "Latency of one example, relative to the baseline's, on this machine"
     ),
 }
-PARTS["Accuracy and recall"] = {
+COLUMN_GROUPS["Accuracy and recall"] = {
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
     **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
     "top1": _share("top-1", "Mean accuracy", ".2f"),
@@ -458,7 +458,7 @@ PARTS["Accuracy and recall"] = {
     "p_holm": _holm(),
     "p_bh": _p("p, corrected (BH)", help=f"p after {_BH}"),
 }
-PARTS[VERDICTS] = {
+COLUMN_GROUPS[VERDICTS] = {
     "verdicts.outcome": _text(
         "verdict",
         "Outcome of the gate: pass, fail, cannot judge, or passes alone, without the correction for all variants",
@@ -489,7 +489,7 @@ PARTS[VERDICTS] = {
         "size, gzipped", "Model file gzipped, relative to the baseline's"
     ),
 }
-PARTS["Remedies"] = {
+COLUMN_GROUPS["Remedies"] = {
     "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
     "remedies.measure": _text(
         "measure", "What is compared, in per cent of the examples; more is better for the first two"
@@ -503,7 +503,7 @@ PARTS["Remedies"] = {
     "remedies.p_holm": _holm("all rows"),
     "remedies.verdict": _text("verdict", "Whether the remedy helps, after the correction"),
 }
-PARTS["Candidates of a search"] = {
+COLUMN_GROUPS["Candidates of a search"] = {
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
     "candidates.outcome": _text("verdict", "Outcome of the gate on the selection part"),
     "candidates.judged": _text("judged", "Outcome of the verdict; empty if it was not judged"),
@@ -519,7 +519,7 @@ PARTS["Candidates of a search"] = {
     **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
     "candidates.reason": _text("why"),
 }
-PARTS["The table of a study, [F] table 2"] = {
+COLUMN_GROUPS["The table of a study, [F] table 2"] = {
     "significant": _count("classes", help="Classes with p ≤ alpha, uncorrected as in [F]"),
     "expected_by_chance": _number(
         "expected",
@@ -560,7 +560,9 @@ PARTS["The table of a study, [F] table 2"] = {
         help="Probability of as many by chance; permutation test over members",
     ),
 }
-PARTS["Classes under compression: what they lost, and whether that is more than the average"] = {
+COLUMN_GROUPS[
+    "Classes under compression: what they lost, and whether that is more than the average"
+] = {
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
     "collapsed": _text("collapsed", "Mean recall is halved, or a member's recall is near 0"),
     **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
@@ -593,7 +595,7 @@ PARTS["Classes under compression: what they lost, and whether that is more than 
         "direction", "Worse or better than average by the published test, [F] 2.2"
     ),
 }
-PARTS["One model against one, and what training again changes"] = {
+COLUMN_GROUPS["One model against one, and what training again changes"] = {
     "changed": _count(
         "changed", help="Examples for which the two models predict different classes"
     ),
@@ -633,7 +635,7 @@ PARTS["One model against one, and what training again changes"] = {
         _share("probability before", "Probability that the model gives to its own prediction"),
     ),
 }
-PARTS["Expected by chance"] = {
+COLUMN_GROUPS["Expected by chance"] = {
     "count": _text("count of"),
     "chance.verdict": _text(
         "verdict", "More than expected by chance, cannot tell, or consistent with chance"
@@ -644,7 +646,7 @@ PARTS["Expected by chance"] = {
     "permutations": _count("assignments", help="Reassignments of the members to two groups"),
     "chance.kind": _text("drawn", "All possible assignments, or random ones"),
 }
-PARTS["Exemplars"] = {
+COLUMN_GROUPS["Exemplars"] = {
     "baseline_mode": _text("before", "Majority prediction of the baseline"),
     "compressed_mode": _text("after", "Majority prediction of the compressed population"),
     "baseline_share": _share(
@@ -674,13 +676,13 @@ PARTS["Exemplars"] = {
         100,
     ),
 }
-PARTS["What lost examples become"] = {
+COLUMN_GROUPS["What lost examples become"] = {
     "confusions.label": _text("true class", "Predicted right before compression"),
     "confusions.after": _text("becomes", "Majority prediction after compression"),
     "confusions.images": _count("examples", help="Right before, and this class after"),
     "confusions.of_lost": _share("of lost", "Share of the lost examples of the class", ".0f"),
 }
-PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
+COLUMN_GROUPS["Negative flips, shifts, slices, forecast and calibration"] = {
     "negative_share": _share(
         "newly wrong", "Examples right before and wrong after, mean over pairs of models", ".2f"
     ),
@@ -765,7 +767,7 @@ PARTS["Negative flips, shifts, slices, forecast and calibration"] = {
         _points("overconfidence before", "Confidence minus accuracy, percentage points"),
     ),
 }
-PARTS["Recall distortion"] = {
+COLUMN_GROUPS["Recall distortion"] = {
     "method": _text("method"),
     "mark": _text(
         "mark",
@@ -826,7 +828,7 @@ PARTS["Recall distortion"] = {
         }.items()
     },
 }
-PARTS["Groups, individuals, attributes"] = {
+COLUMN_GROUPS["Groups, individuals, attributes"] = {
     **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
     "individuals.change_pp": _points("change", form="+.1f"),
     "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
@@ -835,7 +837,7 @@ PARTS["Groups, individuals, attributes"] = {
     "r": _number("r", ".3f", "Correlation"),
     "name": _text("attribute"),
 }
-PARTS["Gaps and intersections"] = {
+COLUMN_GROUPS["Gaps and intersections"] = {
     "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
     "groups": _count("groups", help="Groups of 10 examples or more"),
     "worst_group": _text("worst group", "The group of the lowest accuracy after compression"),
@@ -864,7 +866,7 @@ PARTS["Gaps and intersections"] = {
     "share_non_pie": _share("of others", "Share of the other examples that have the attribute"),
     "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
 }
-PARTS["Properties of images"] = {
+COLUMN_GROUPS["Properties of images"] = {
     "measure": _text("accuracy", "Accuracy before, after, or its change"),
     "units": _count("points", help="Examples or individuals that the line is fitted to"),
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
@@ -876,7 +878,7 @@ PARTS["Properties of images"] = {
     **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
     "curvature_p": _p("p of curvature", help="p-value of curvature 0"),
 }
-PARTS["Robustness"] = {
+COLUMN_GROUPS["Robustness"] = {
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
     "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
     "clean_change_pp": _points("clean", "Change on clean images, percentage points"),
@@ -916,7 +918,7 @@ PARTS["Robustness"] = {
     "pie_flip_share": _share("changed examples that flip"),
     "flips.p": _p("p", help="p-value of no more PIEs among the flips than among the others"),
 }
-PARTS["Operating points"] = {
+COLUMN_GROUPS["Operating points"] = {
     "unfairness": Column(
         "unfairness",
         ".1f",
@@ -947,7 +949,7 @@ PARTS["Operating points"] = {
     ),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
 }
-PARTS["Factors"] = {
+COLUMN_GROUPS["Factors"] = {
     "factors.term": _text("term", "Term of the formula; × joins terms that depend on each other"),
     "estimate": _number("estimate", "+.4f"),
     "se": _number(
@@ -996,7 +998,7 @@ PARTS["Factors"] = {
         "p, one-tailed", help="p-value, one-tailed, of imbalance > 0 and of class entropy < 0"
     ),
 }
-PARTS["Human rating"] = {
+COLUMN_GROUPS["Human rating"] = {
     "survey.share_pie": _share(
         "of changed examples", "Examples with the attribute, of the PIEs that raters agree on"
     ),
@@ -1013,7 +1015,7 @@ PARTS["Human rating"] = {
     "undecided": _count("undecided", help="Examples whose raters are evenly divided"),
     "last": _text("last answer"),
 }
-PARTS["Votes on one example or class"] = {
+COLUMN_GROUPS["Votes on one example or class"] = {
     "votes.name": _text("prediction"),
     "votes.share": _share("of votes", form=".0f"),
     "votes.probability": _share(
@@ -1029,12 +1031,12 @@ PARTS["Votes on one example or class"] = {
 }
 
 COLUMNS: dict[str, Column] = {
-    name: entry for part in PARTS.values() for name, entry in part.items()
+    name: entry for part in COLUMN_GROUPS.values() for name, entry in part.items()
 }
 """Columns by name in their frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""
 
 
 def add_part(title: str, entries: Mapping[str, Column]) -> None:
     """Add a part to the catalogue, for tables outside the package."""
-    PARTS[title] = dict(entries)
+    COLUMN_GROUPS[title] = dict(entries)
     COLUMNS.update(entries)

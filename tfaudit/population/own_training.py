@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.kernels import select_kernels
 from tfaudit.compress.pruning.masked_training import MaskingCallback
-from tfaudit.compress.second_train_function import OWN_LOOP
+from tfaudit.compress.train_function_swap import OWN_LOOP
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import full_batches, training_batches
@@ -110,7 +110,7 @@ class OwnTraining(TrainerInOneModel):
             weights=data.weights,
         )
         self._start_from(model)
-        witness = _Witness(self._masking)
+        witness = _MaskMonitor(self._masking)
         callbacks = [*self.callbacks, *stops, witness]
         keras.utils.set_random_seed(seed)
         try:
@@ -168,7 +168,7 @@ class OwnTraining(TrainerInOneModel):
         return frame
 
 
-class _Witness(keras.callbacks.Callback):
+class _MaskMonitor(keras.callbacks.Callback):
     """Counts the epochs in which callbacks were called, and notes how well masks were held."""
 
     def __init__(self, masking: Sequence[MaskingCallback]) -> None:

@@ -40,7 +40,7 @@ from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
 
-USUAL = ("sgd", "adam")
+BUILT_IN_OPTIMIZERS = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""
 
 _LIBRARIES = (
@@ -173,7 +173,9 @@ def _check_parts(study: Study, train: Dataset) -> None:
         if isinstance(variant, Pruned):
             check_method(variant.method, variant.granularity)
     trainings = (study.training, study.retraining)
-    unusual = [t for t in trainings if isinstance(t, Training) and t.optimizer not in USUAL]
+    unusual = [
+        t for t in trainings if isinstance(t, Training) and t.optimizer not in BUILT_IN_OPTIMIZERS
+    ]
     if study.sources or unusual:
         start_tensorflow()
         from tfaudit.population.own_training import check_own_parts

@@ -12,7 +12,7 @@ from tfaudit.store.files import replace_file, require_there, write_whole
 
 STDOUT = Path("/dev/stdout")
 
-PARTS = (
+STUDY_PARTS = (
     "study.json",
     "members",
     "predictions",
@@ -153,7 +153,7 @@ def is_part_of_study(path: Path, directory: Path) -> bool:
         return False
     root = Path(os.path.realpath(directory))
     place = Path(os.path.realpath(path))
-    return any(place.is_relative_to(root / name) for name in PARTS)
+    return any(place.is_relative_to(root / name) for name in STUDY_PARTS)
 
 
 def _require_access(argument: str, path: Path, place: Path) -> None:

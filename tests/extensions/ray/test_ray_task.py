@@ -13,7 +13,7 @@ from tfaudit import InputError, open_store
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.extensions.ray import ray_engine
-from tfaudit.extensions.ray.ray_task import Luggage, RunFacts, _of_node, _Workplace
+from tfaudit.extensions.ray.ray_task import RunFacts, SharedInputs, _of_node, _Workplace
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
 from tfaudit.population.plan import ConditionJob, MemberJob
 from tfaudit.runtime.user_functions import import_reference, source_file
@@ -41,7 +41,7 @@ def test_files_of_the_users_own_come_along(root, tmp_path):
     for path in sources:
         Path(path).unlink()
     data = {"test": Fingerprint.of(load_dataset("digits", "test"))}
-    workplace = _Workplace(FACTS, Luggage(study.to_json(), sources, None, data))
+    workplace = _Workplace(FACTS, SharedInputs(study.to_json(), sources, None, data))
     store = open_store(root / "run" / str(os.getpid()) / "study")
     there = store.study
     assert store.data == data
@@ -87,7 +87,7 @@ def test_a_module_that_only_the_driver_has_is_named_with_what_the_nodes_need(roo
     nets = tmp_path / "nets.py"
     nets.write_text("import parts_of_it\n\n\ndef build():\n    return parts_of_it.build()\n")
     study = dataclasses.replace(STUDY, model=f"{nets}:build").with_fingerprints()
-    luggage = Luggage(study.to_json(), {str(nets): nets.read_bytes()}, None)
+    luggage = SharedInputs(study.to_json(), {str(nets): nets.read_bytes()}, None)
     nets.unlink()  # the node has neither the file, which comes along, nor what it imports
     workplace = _Workplace(FACTS, luggage)
     there = open_store(root / "run" / str(os.getpid()) / "study").study

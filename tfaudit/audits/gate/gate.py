@@ -80,16 +80,16 @@ class Verdict(Result):
         return min(self.checks, key=gravity)
 
     @property
-    def room(self) -> float:
-        """Return the least room that a check has to its limit, in units of the limit; negative beyond it."""
+    def headroom(self) -> float:
+        """Return the least headroom of a check below its limit, in units of the limit; negative beyond it."""
         if self.doubts:
             return -math.inf
 
         def of(check: Check) -> float:
             worst = check.value if math.isnan(check.high) else check.high
             unit = max(check.limit, 1e-9)
-            room = (check.limit - worst) / unit
-            return -math.inf if math.isnan(room) else room
+            headroom = (check.limit - worst) / unit
+            return -math.inf if math.isnan(headroom) else headroom
 
         return min(of(check) for check in self.checks if check.name != MISSING)
 

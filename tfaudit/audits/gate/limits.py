@@ -387,7 +387,7 @@ OF_TWO_CLASSES = (
 )
 """Limits that are defined for two classes alone."""
 
-OF_FILE = ("size_bytes", "size_ratio", "latency_ms")
+FILE_LIMITS = ("size_bytes", "size_ratio", "latency_ms")
 """Limits on the file itself, whatever it predicts."""
 
 DEFAULT_LIMITS = Limits()

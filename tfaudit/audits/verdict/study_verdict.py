@@ -137,7 +137,7 @@ class StudyVerdict(Result):
 
         def nearness(key: str) -> tuple[bool, int, float]:
             verdict = self.verdicts[key]
-            return key in self.alone, OUTCOMES.index(verdict.outcome), verdict.room
+            return key in self.alone, OUTCOMES.index(verdict.outcome), verdict.headroom
 
         return max(self.verdicts, key=nearness)
 

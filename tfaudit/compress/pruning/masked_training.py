@@ -10,7 +10,7 @@ from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import reached_sparsity
 from tfaudit.compress.pruning.schedules import Schedule
-from tfaudit.compress.second_train_function import SecondTrainFunction, TrainingCallback
+from tfaudit.compress.train_function_swap import SecondTrainFunction, TrainingCallback
 
 
 class MaskingCallback(TrainingCallback):

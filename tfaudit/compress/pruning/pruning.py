@@ -32,7 +32,7 @@ from tfaudit.compress.pruning.schedules import (
 )
 from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.compress.second_train_function import OWN_LOOP, SecondTrainFunction
+from tfaudit.compress.train_function_swap import OWN_LOOP, SecondTrainFunction
 from tfaudit.errors import InputError, Notice, listed
 from tfaudit.runtime.keras_internals import step_counter
 

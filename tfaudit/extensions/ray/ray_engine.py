@@ -19,7 +19,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from tfaudit.errors import InputError, one_line
-from tfaudit.extensions.ray.ray_task import Files, Luggage, RunFacts, perform
+from tfaudit.extensions.ray.ray_task import Files, RunFacts, SharedInputs, perform
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, carry_out
 from tfaudit.population.engine_options import EngineOptions
@@ -82,7 +82,7 @@ def ray_engine(
         paths = {path for path in map(source_file, study.sources) if path}
         sources = {path: Path(path).expanduser().read_bytes() for path in sorted(paths)}
         shipped = splits if all(split.in_memory for split in splits) else None
-        luggage = ray.put(Luggage(study.to_json(), sources, shipped, store.data))
+        luggage = ray.put(SharedInputs(study.to_json(), sources, shipped, store.data))
         cluster = _Cluster(options, where)
 
         def run_jobs(jobs: Sequence[Job]) -> Generator[Event]:

@@ -60,7 +60,7 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
-class Luggage:
+class SharedInputs:
     """Data that every node receives once.
 
     Attributes:
@@ -87,7 +87,7 @@ def perform(
 
     Args:
         facts: facts of the run.
-        luggage: a single reference to the `Luggage`, fetched when this process needs it.
+        luggage: a single reference to the `SharedInputs`, fetched when this process needs it.
         order: order of the job.
         models: references to the members to test under a condition, each fetched when it is tested.
         *parents: members from which a member is made.
@@ -157,7 +157,7 @@ def _workplace(facts: RunFacts, luggage: Sequence[ray.ObjectRef]) -> _Workplace:
 class _Workplace:
     """A directory of the study on this node, and a worker process in it."""
 
-    def __init__(self, facts: RunFacts, luggage: Luggage) -> None:
+    def __init__(self, facts: RunFacts, luggage: SharedInputs) -> None:
         self.facts = facts
         self._worker: WorkerProcess | None = None
         self._devices: str | None = None

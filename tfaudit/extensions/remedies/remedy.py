@@ -3,7 +3,7 @@
 from typing import Any
 
 from tfaudit.compress.keras_model import output_names
-from tfaudit.compress.second_train_function import SecondTrainFunction, TrainingCallback
+from tfaudit.compress.train_function_swap import SecondTrainFunction, TrainingCallback
 from tfaudit.errors import InputError
 from tfaudit.extensions.remedies.remedied_loss import RemediedLoss, Term
 from tfaudit.runtime.backends import strategy_scope

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict, judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_FILE, Limits
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FILE_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.keras_archive import weight_bytes
@@ -225,7 +225,9 @@ class _Search:
         self._interrupted = ""  # what the budget interrupted
         self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
         others = {
-            name: limit for name, limit in settings.limits.as_dict().items() if name not in OF_FILE
+            name: limit
+            for name, limit in settings.limits.as_dict().items()
+            if name not in FILE_LIMITS
         }
         self._but_size = Limits.from_mapping(others) if others else None
 
@@ -394,7 +396,7 @@ class _Search:
         chosen = (
             min(passing, key=lambda key: trials[key].size)
             if passing
-            else max(verdicts, key=lambda key: verdicts[key].room)
+            else max(verdicts, key=lambda key: verdicts[key].headroom)
         )
         candidate = next(one for one in self._plan if one.key == chosen)
         content = trials[chosen].content

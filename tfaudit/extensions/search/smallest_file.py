@@ -13,7 +13,7 @@ import pandas as pd
 
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import OF_FILE, Limits, quantity_of
+from tfaudit.audits.gate.limits import FILE_LIMITS, Limits, quantity_of
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Result
 from tfaudit.audits.verdict.study_verdict import CHANGES, WORST_CHANGE
@@ -180,7 +180,7 @@ def shortfall(
     names = set(failing["check"])
     if names & {"overall_drop_pp", "worst_class_drop_pp"}:
         sentences += _images(failing, measured)
-    if names & set(OF_FILE):
+    if names & set(FILE_LIMITS):
         sentences += _size(on_selection, table)
     return tuple(sentences)
 
@@ -228,7 +228,7 @@ def _size(on_selection: Mapping[str, Verdict], table: pd.DataFrame) -> list[str]
     kept = [
         key
         for key, verdict in on_selection.items()
-        if all(check.outcome == PASS for check in verdict.checks if check.name not in OF_FILE)
+        if all(check.outcome == PASS for check in verdict.checks if check.name not in FILE_LIMITS)
     ]
     rows = table[table["candidate"].isin(kept)].sort_values("bytes", kind="stable")
     if rows.empty:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tfaudit.audits.gate.checks import FAIL, PASS
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import OF_FILE
+from tfaudit.audits.gate.limits import FILE_LIMITS
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.extensions.search.candidates import Candidate, Preparation, with_remedies
 from tfaudit.extensions.search.smallest_file import NO_FILE
@@ -86,7 +86,7 @@ class Trials:
         small = [
             key
             for key, verdict in self.verdicts.items()
-            if all(check.outcome == PASS for check in verdict.checks if check.name in OF_FILE)
+            if all(check.outcome == PASS for check in verdict.checks if check.name in FILE_LIMITS)
         ]
         families = [key for key in small if key in plain], set(self.passing).difference(plain)
         first, second = (
@@ -98,7 +98,7 @@ class Trials:
     def closest(self) -> str:
         """Return the key of the tested candidate that is closest to passing."""
         verdicts = self.verdicts
-        return max(verdicts, key=lambda key: verdicts[key].room)
+        return max(verdicts, key=lambda key: verdicts[key].headroom)
 
     def needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out, given the results of others; empty if it is not."""
@@ -141,7 +141,7 @@ class Trials:
         )
         if control is None or control.outcome != FAIL:
             return
-        if all(one.outcome == FAIL if one else control.room < -REACH for one in remedied):
+        if all(one.outcome == FAIL if one else control.headroom < -REACH for one in remedied):
             known = self._hopeless.get(pruned.granularity, pruned)
             self._hopeless[pruned.granularity] = min(known, pruned, key=lambda one: one.level)
 
@@ -174,7 +174,7 @@ class Trials:
         if verdict.outcome == PASS:
             return f"{control.key} passes without a remedy."
         # int8 alone may ruin a model that passes
-        too_far = not candidate.is_choice and verdict.room < -REACH
+        too_far = not candidate.is_choice and verdict.headroom < -REACH
         return f"{control.key} is too far from passing." if too_far else ""
 
 

@@ -18,7 +18,7 @@ ROWS = 40  # the main tables of a section are folded if together they have more 
 
 
 @dataclasses.dataclass(frozen=True)
-class Shown:
+class TitledResult:
     """A result in a section.
 
     Attributes:
@@ -49,7 +49,9 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
             parts = results if isinstance(results, tuple) else (results,)
             for number, result in enumerate(parts):
                 names = [key, *given, *([str(number)] if len(parts) > 1 else [])]
-                shown.append(Shown(result, ", ".join([title, *given]), "-".join(names), title))
+                shown.append(
+                    TitledResult(result, ", ".join([title, *given]), "-".join(names), title)
+                )
     return section_of(audit.shown, shown)
 
 
@@ -57,13 +59,13 @@ def joint_section(study_audit: StudyAudit, limits: Limits, name: str) -> Section
     """Return the section of an audit of all variants, or None if it has no result."""
     audit = JOINT_AUDITS[name]
     result = audit.compute(study_audit, limits)
-    section = None if result is None else section_of(audit.shown, [Shown(result)])
+    section = None if result is None else section_of(audit.shown, [TitledResult(result)])
     if section is None or not isinstance(strip := getattr(result, "strip", None), ImageStrip):
         return section
     return dataclasses.replace(section, strip=strip)
 
 
-def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | None:
+def section_of(declaration: Declaration, results: Sequence[TitledResult]) -> Section | None:
     """Return the charts, tables, findings and notes of results, or None if the results contain none.
 
     A module that makes its section by hand says why in its docstring.
@@ -85,7 +87,7 @@ def section_of(declaration: Declaration, results: Sequence[Shown]) -> Section | 
     )
 
 
-def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Figure]:
+def _figures(declaration: Declaration, results: Sequence[TitledResult]) -> Iterator[Figure]:
     """Yield the charts of each result, then the charts that all variants share; none if they cannot be drawn."""
     if not can_draw():
         return
@@ -114,13 +116,13 @@ def _figures(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Fig
                 yield Figure(name, chart.draw(shown.result), description, title)
 
 
-def joint_table(table: Table, results: Sequence[Shown]) -> Grid:
+def joint_table(table: Table, results: Sequence[TitledResult]) -> Grid:
     """Return a table with the rows of all results, each with the title of its result."""
     rows = table.joint({shown.title: shown.result for shown in results})
     return Grid.declared(table.title.format(result=results[0].result), table, rows)
 
 
-def _tables(declaration: Declaration, results: Sequence[Shown]) -> Iterator[Grid]:
+def _tables(declaration: Declaration, results: Sequence[TitledResult]) -> Iterator[Grid]:
     """Yield the tables of each result; tables other than the main one only if they have rows."""
     tables = tuple(declaration.tables.values())
     if not tables and declaration.overview is None:

@@ -10,14 +10,14 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.extensions import Registry
-from tfaudit.outlets.sections.audit import Shown, audit_section, joint_section, section_of
+from tfaudit.outlets.sections.audit import TitledResult, audit_section, joint_section, section_of
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.sections.trends import trends_section
 
 METHODS = "Methods"
 """Part of the sections that only a reader of the papers looks for; audits without a part of their own join it."""
 
-PARTS: Mapping[str, tuple[str, ...]] = {
+REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
     "Who pays": (
         "model_pair",
         "groups",
@@ -46,11 +46,11 @@ def _chance(study_audit: StudyAudit) -> Section | None:
     """Return the permutation tests of the numbers of PIEs and of significant classes."""
     titles = study_audit.data.titles
     chances = study_audit.summary.chances
-    return section_of(CHANCE, [Shown(chances[key], titles[key], key) for key in chances])
+    return section_of(CHANCE, [TitledResult(chances[key], titles[key], key) for key in chances])
 
 
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
-    """Return the functions that make the sections, by name of the audit, in the order of `PARTS`.
+    """Return the functions that make the sections, by name of the audit, in the order of `REPORT_PARTS`.
 
     Those of extensions come last.
     """
@@ -67,14 +67,16 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
         name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
     }
     makers |= Registry("sections", by_hand)
-    placed = itertools.chain(*PARTS.values())
+    placed = itertools.chain(*REPORT_PARTS.values())
     return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
 
 
 def in_parts(sections: Iterable[Section]) -> dict[str, list[Section]]:
     """Return sections by the title of their part of the report; every part is there, with or without sections."""
-    part_of = {name.replace("_", "-"): title for title, names in PARTS.items() for name in names}
-    parts: dict[str, list[Section]] = {title: [] for title in PARTS}
+    part_of = {
+        name.replace("_", "-"): title for title, names in REPORT_PARTS.items() for name in names
+    }
+    parts: dict[str, list[Section]] = {title: [] for title in REPORT_PARTS}
     for section in sections:
         parts.setdefault(part_of.get(section.key, section.part), []).append(section)
     return parts
