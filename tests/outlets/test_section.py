@@ -14,7 +14,7 @@ def test_columns_of_which_nothing_is_known_are_left_out():
         {"class": ["a", "b"], "p": [None, None], "examples": [4, None], "verdict": [None, "lost"]}
     )
     headings = [column.heading for column in Grid.of("t", rows).columns]
-    assert headings == ["class", "images", "verdict"]
+    assert headings == ["class", "examples", "verdict"]
     assert len(Grid.of("t", rows.head(0)).columns) == 4
 
 
