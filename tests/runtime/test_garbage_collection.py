@@ -6,11 +6,14 @@ from tfaudit.runtime import garbage_collection
 
 
 @pytest.mark.parametrize(
-    ("frozen", "expected"), [(0, ["freeze", "unfreeze"]), (5, [])], ids=["none", "the caller's"]
+    ("frozen", "expected"),
+    [(0, ["freeze", "collect", "unfreeze"]), (5, [])],
+    ids=["none", "the caller's"],
 )
 def test_objects_that_the_caller_froze_stay_frozen(monkeypatch, frozen, expected):
     calls = []
-    freezing = {name: lambda name=name: calls.append(name) for name in ("freeze", "unfreeze")}
+    names = ("freeze", "collect", "unfreeze")
+    freezing = {name: lambda name=name: calls.append(name) for name in names}
     monkeypatch.setattr(
         garbage_collection, "gc", SimpleNamespace(get_freeze_count=lambda: frozen, **freezing)
     )

@@ -1,5 +1,6 @@
 """quantize: what is in the flatbuffers, the parity check that must bite, silence, and errors."""
 
+import gc
 from pathlib import Path
 
 import keras
@@ -279,3 +280,18 @@ def test_bad_input_gets_one_line(model, changes, message):
 def test_the_documentation_lists_every_kind():
     documentation = (Path(__file__).parents[3] / "docs" / "shipping.md").read_text()
     assert all(f"`{kind}`" in documentation for kind in module.KINDS)
+
+
+def test_the_trace_of_a_conversion_does_not_wait_for_a_search_for_garbage():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    gc.disable()
+    try:
+        quantize(model, "int8", representative=np.ones((8, 4), "float32"))
+        traces = [one for one in gc.get_objects() if type(one) is module._Trace]
+    finally:
+        gc.enable()
+        if frozen:
+            gc.freeze()
+    assert not traces

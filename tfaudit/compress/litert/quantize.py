@@ -202,7 +202,8 @@ def quantize(
         "io": io,
     }
     if keras.backend.backend() == "tensorflow":
-        return Conversions(model, check=check, **source).file(kind, **file)  # type: ignore[arg-type]
+        with skip_existing_objects():  # a trace holds 7 MB for a LeNet
+            return Conversions(model, check=check, **source).file(kind, **file)  # type: ignore[arg-type]
     if check is not None:
         check()
     if representative is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import gc
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -234,6 +235,7 @@ class CandidateMaker:
 
     def _converted(self, preparation: Preparation) -> Conversions:
         """Return the conversions of a model, which all its candidates share."""
+        gc.collect()  # cycles in the trace of an earlier model, which hold megabytes
         return Conversions(
             self._opened(preparation),
             representative=self._representative,
