@@ -9,6 +9,7 @@ import re
 import tarfile
 import warnings
 import zipfile
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -307,6 +308,11 @@ def with_data(study, folder, monkeypatch):
     if study.name in ARCHIVES:
         ARCHIVES[study.name](folder)
         monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
+    if study.name == "fashion_mnist_long_tail":
+        recipe = RECIPES[study.name]
+        monkeypatch.setattr(
+            recipe, "load_dataset", lambda name, split: load_dataset(f"mock:{name}", split)
+        )
     if study.dataset in TRAIN_EXAMPLES:
         return dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     return study
@@ -383,6 +389,20 @@ SIZES = {"tweets_transformer": (28_633, 7_158), "insurance_table": (17_818, 4_45
 def test_recipes_of_text_and_tables_read_the_real_data(name, real_data):
     splits = load_splits(RECIPES[name].study)
     assert tuple(split.num_examples for split in splits) == SIZES[name]
+
+
+def test_the_classes_of_the_long_tail_shrink_in_both_orders(monkeypatch):
+    recipe = RECIPES["fashion_mnist_long_tail"]
+    names = tuple("abc")
+    labels = np.tile(np.arange(3), 100)
+    data = SimpleNamespace(inputs=np.arange(300), labels=labels, num_classes=3, class_names=names)
+    monkeypatch.setattr(recipe, "load_dataset", lambda name, split: data)
+    monkeypatch.setattr(recipe, "MOST", 90)
+    monkeypatch.setattr(recipe, "LEAST", 10)
+    ordered, turned = recipe.load("train"), recipe.load_reversed("train")
+    assert np.bincount(ordered.y).tolist() == [90, 30, 10] == np.bincount(turned.y)[::-1].tolist()
+    np.testing.assert_array_equal(ordered.y, labels[ordered.x])
+    assert len(recipe.load("test").y) == 300
 
 
 def test_a_missing_archive_is_one_line_with_the_command_that_gets_it(tmp_path, monkeypatch):
