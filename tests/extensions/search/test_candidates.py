@@ -67,6 +67,16 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     assert table["pruned"].isna().all()
 
 
+@pytest.mark.parametrize("full_integer", [False, True])
+def test_one_scale_per_kernel_is_one_candidate_more_whatever_int8_loses(net, full_integer):
+    usual, more = (
+        candidates(lambda: net, training=False, full_integer=full_integer, per_tensor=wanted)
+        for wanted in (False, True)
+    )
+    [added] = set(more) - set(usual)
+    assert (added.key, added.is_plain, added.control) == ("int8-per_tensor", True, None)
+
+
 def table_of(plan):
     """One row per candidate, in the order of the plan, with the position of its control, -1 for none."""
     keys = [one.key for one in plan]

@@ -50,6 +50,23 @@ def outlier(tmp_path_factory, model):
 
 
 @pytest.mark.slow
+def test_int8_with_one_scale_per_kernel_is_a_plain_file_on_request(search, int8_kinds, tmp_path):
+    found = search(tmp_path / "out", train=None, per_tensor=True)
+    row = found.frame().set_index("candidate").loc["int8-per_tensor"]
+    facts = ("int8, one scale per kernel", "pass", "pass")
+    assert (row["title"], row["outcome"], row["judged"]) == facts
+    assert len(found.judged) == len(TWO_KINDS) + 1
+
+
+@pytest.mark.slow
+def test_one_scale_per_kernel_is_quantizes_own(maker, model):
+    made = maker.flatbuffer(Candidate("int8", per_tensor=True))
+    images = maker._parts.calibration.held
+    assert made == quantize(model, "int8", representative=images, per_channel=False)
+    assert made != maker.flatbuffer(Candidate("int8"))
+
+
+@pytest.mark.slow
 def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, outlier, tmp_path):
     found = search(tmp_path / "out", train=None, model=outlier)
     table = found.frame().set_index("candidate")

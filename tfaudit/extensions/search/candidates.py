@@ -93,6 +93,7 @@ class Candidate:
         last: whether the last layer stays in float.
         bits: mean bits of a weight of an int4 file, some of whose layers have wider types; 0 if none has.
         quantization_aware: whether the model is trained for int8 first.
+        per_tensor: whether int8 kernels have one scale each.
         estimate: expected size of the file in bytes; a candidate is not tried if this exceeds a file that passes.
     """
 
@@ -104,6 +105,7 @@ class Candidate:
     last: bool = False
     bits: float = 0.0
     quantization_aware: bool = False
+    per_tensor: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
 
     @property
@@ -115,6 +117,8 @@ class Candidate:
             ('int8', 'weight-0.9-float16-sparse')
             >>> Candidate("int8", percentile=99.99).key, Candidate("int8", float_layers=2).key
             ('int8-percentile=99.99', 'int8-float=2')
+            >>> Candidate("int8", per_tensor=True).key
+            'int8-per_tensor'
         """
         percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
         float_layers = (
@@ -125,6 +129,7 @@ class Candidate:
         parts = (
             self.preparation.key,
             self.kind,
+            "per_tensor" if self.per_tensor else "",
             "sparse" if self.sparse else "",
             percentile,
             float_layers,
@@ -143,8 +148,12 @@ class Candidate:
             ('int8, percentile 99.99', 'int8, 2 layers in float')
             >>> Candidate("int8", last=True).title
             'int8, last layer in float'
+            >>> Candidate("int8", per_tensor=True).title
+            'int8, one scale per kernel'
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
+        if self.per_tensor:
+            parts.append("one scale per kernel")
         if self.bits:
             parts.append(f"{self.bits:g} bits a weight")
         if self.last:
@@ -224,7 +233,11 @@ def bytes_per_weight(kind: str) -> float:
 
 
 def candidates(
-    load: Callable[[], keras.Model], *, training: bool, full_integer: bool = False
+    load: Callable[[], keras.Model],
+    *,
+    training: bool,
+    full_integer: bool = False,
+    per_tensor: bool = False,
 ) -> tuple[Candidate, ...]:
     """Return the candidates: first those that need no training, then those that do.
 
@@ -246,6 +259,7 @@ def candidates(
         load: function that returns a copy of the model at every call; without training, which changes it, the model.
         training: whether there is training data.
         full_integer: whether only int8 files without layers in float are wanted.
+        per_tensor: whether int8 with one scale per kernel is wanted, too.
     """
     model = load()
     size = float(model.count_params())
@@ -253,6 +267,8 @@ def candidates(
     last = layers > 1 and _has_last_layers(model)
     plain = _of_kinds(size)
     plain += [choice for one in plain for choice in _choices(one, layers, last=last)]
+    if per_tensor:
+        plain.append(Candidate(INT8, per_tensor=True, estimate=size * bytes_per_weight(INT8)))
     trained = _trained(load(), size) if training else ()
     plan = (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
     return tuple(one for one in plan if one.is_full_integer or not full_integer)

@@ -34,6 +34,9 @@ SETTINGS = Group.of_options(
     full_integer=option(
         "Make only int8 files with int8 inputs and outputs, as microcontrollers and NPUs need."
     ),
+    per_tensor=option(
+        "Also try int8 with one scale per kernel, as hardware without scales per channel computes it."
+    ),
     held_out=option("Share of the data that is held out from the choice, to judge chosen files."),
     seed=option("Seed for the data split, the calibration images and fine-tuning."),
     alpha=ALPHA,

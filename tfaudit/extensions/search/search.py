@@ -118,8 +118,8 @@ def compress_to_limits(
         budget: seconds after which the search ends with the best candidate so far; None for no limit. The current
             training, measurement or conversion is abandoned, and finished ones are kept. Judging comes on top.
         progress: "auto" shows progress; None does not.
-        **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size`, `kernels` and
-            `full_integer`, as in `tfaudit.extensions.search.search_settings.SearchSettings`.
+        **settings: `training`, `held_out`, `seed`, `alpha`, `output`, `scores_are`, `batch_size`, `kernels`,
+            `full_integer` and `per_tensor`, as in `tfaudit.extensions.search.search_settings.SearchSettings`.
 
     Raises:
         InputError: a model, data or a setting that cannot be used, a model that knows no more than chance, or a
@@ -180,6 +180,7 @@ def find_smallest_file(
             source.copy if training else lambda: source.model,
             training=training,
             full_integer=settings.full_integer,
+            per_tensor=settings.per_tensor,
         )
         stack.enter_context(lock(directory / FOLDER, "tfaudit compress"))
         store = CandidateStore(directory, search_settings, plan, parts.selection)

@@ -38,6 +38,8 @@ class SearchSettings:
         kernels: what runs the files, as in `tfaudit.predict`.
         full_integer: whether to make only int8 files with int8 inputs and outputs, `quantize(..., io="int8")`, and no
             layers in float.
+        per_tensor: whether to try int8 with one scale per kernel, too, as hardware without scales per channel computes
+            it, `quantize(..., per_channel=False)`.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -50,6 +52,7 @@ class SearchSettings:
     batch_size: int = 32
     kernels: str = "default"
     full_integer: bool = False
+    per_tensor: bool = False
 
     def __post_init__(self) -> None:
         require_level("alpha", self.alpha)
@@ -99,6 +102,7 @@ class SearchSettings:
                 "scores_are": self.scores_are,
                 "kernels": self.kernels,
                 "full_integer": self.full_integer,
+                "per_tensor": self.per_tensor,
                 "alpha": self.alpha,
                 "training": self.training.to_json(),
             },
