@@ -21,7 +21,7 @@ def test_a_regression_names_the_class_and_shows_the_table():
     with pytest.raises(AssertionError) as failure:
         assert_no_regression(BEFORE, after, Limits(worst_class_drop_pp=5))
     message = str(failure.value)
-    assert message.startswith("compressed: FAIL, 1,000 images")
+    assert message.startswith("compressed: FAIL, 1,000 examples")
     assert "recall of class 3 falls by 40.00 points" in " ".join(message.split())
     assert max(map(len, message.splitlines())) <= 100
     assert "\x1b" not in message

@@ -44,7 +44,7 @@ def assert_no_regression(
         >>> assert_no_regression(before, after, Limits(overall_drop_pp=20))
         >>> assert_no_regression(before, after, Limits(worst_class_drop_pp=5))
         Traceback (most recent call last):
-        AssertionError: compressed: FAIL, 1,000 images
+        AssertionError: compressed: FAIL, 1,000 examples
         ...
     """
     verdict = gate(before, after, limits, alpha=alpha, paired=paired, sizes=sizes)

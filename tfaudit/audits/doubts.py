@@ -92,7 +92,7 @@ def doubts_of(comparison: Comparison, orders: OrderDoubts | None = None) -> tupl
         >>> swapped = Predictions.from_top1(labels, np.repeat([0, 2, 1], 40), class_names=["cat", "dog", "fox"])
         >>> [doubt] = doubts_of(Comparison(swapped, swapped))
         >>> doubt.order, doubt.reason[:62]
-        (('cat', 'fox', 'dog'), 'The baseline is right on 33.3 % of the images, and would be on')
+        (('cat', 'fox', 'dog'), 'The baseline is right on 33.3 % of the examples, and would be ')
     """
     of_baseline, of_compressed = orders or order_doubts(comparison)
     return (
@@ -143,7 +143,7 @@ def not_above_chance(
         >>> labels = np.arange(400) % 4
         >>> rolled = Predictions.from_top1(labels, (labels + np.arange(400) // 4) % 4)
         >>> not_above_chance(rolled, 0.05)[0].reason[:66]
-        'The baseline is right on 25.00 % of the images; chance alone gives'
+        'The baseline is right on 25.00 % of the examples; chance alone giv'
     """
     expected, highest = accuracy_by_chance(population, alpha, clusters)
     right = population.accuracy()

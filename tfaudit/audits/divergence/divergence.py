@@ -90,10 +90,10 @@ def divergence(
         >>> dense = Predictions.from_scores([0, 0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]])
         >>> int8 = Predictions.from_scores([0, 0, 1, 1], [[0.9, 0.1], [0.7, 0.3], [0.3, 0.7], [0.2, 0.8]])
         >>> divergence(dense, int8).frame()[["class", "agreement", "kl"]].round(4)
-                class  agreement      kl
-        0  all images        1.0  0.0156
-        1           0        1.0  0.0129
-        2           1        1.0  0.0183
+                  class  agreement      kl
+        0  all examples        1.0  0.0156
+        1             0        1.0  0.0129
+        2             1        1.0  0.0183
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     shifts = _Shifts.of(comparison)

@@ -21,7 +21,7 @@ def rate_findings(title: str, result: NegativeFlips) -> Iterator[str]:
         >>> sides = ([[0, 0, 1, 1], [0, 0, 1, 0]], [[0, 1, 1, 1], [0, 1, 1, 0]])
         >>> pair = [Predictions.from_top1([0, 0, 1, 1], top1) for top1 in sides]
         >>> print(*rate_findings("int8", flip_rates(*pair, paired=True)))
-        int8: 25.0 % of the images are right before and wrong after (0.0 to 100.0 %); training again gives 12.5 %.
+        int8: 25.0 % of the examples are right before and wrong after (0.0 to 100.0 %); training again gives 12.5 %.
     """
     whole, *classes = result.frame().to_dict("records")
     share, low, high = (100 * whole[f"negative_{end}"] for end in ("share", "low", "high"))

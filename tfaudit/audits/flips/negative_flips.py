@@ -102,10 +102,10 @@ def flip_rates(
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
         >>> after = Predictions.from_top1([0, 0, 1, 1], [[0, 1, 1, 1], [0, 1, 1, 0]])
         >>> flip_rates(before, after).frame()[["class", "negative_share", "positive_share", "retrained_share"]]
-                class  negative_share  positive_share  retrained_share
-        0  all images          0.3125          0.0625            0.125
-        1           0          0.5000          0.0000            0.000
-        2           1          0.1250          0.1250            0.250
+                  class  negative_share  positive_share  retrained_share
+        0  all examples          0.3125          0.0625            0.125
+        1             0          0.5000          0.0000            0.000
+        2             1          0.1250          0.1250            0.250
     """
     comparison = Comparison(baseline, compressed, paired, alpha)
     names = baseline.class_names
