@@ -1,5 +1,6 @@
 """The example at the end of every command's help runs, and every help fits a terminal of 80 columns."""
 
+import json
 import os
 import re
 import shlex
@@ -46,7 +47,23 @@ def place(tmp_path_factory):
         np.save(place / f"{name}.npy", labels)
     make_study(place / "runs/digits", members=2)
     np.save(place / "features.npy", draws.normal(size=(200, 3)))
+    write_boxes(place)
     return place
+
+
+def write_boxes(place):
+    """One box in each of thirty images, found by both detectors."""
+    box = {"category_id": 1, "bbox": [8, 8, 16, 16]}
+    numbers = range(1, 31)
+    truth = {
+        "images": [{"id": i, "width": 32, "height": 32, "file_name": f"{i}.png"} for i in numbers],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{**box, "id": i, "image_id": i} for i in numbers],
+    }
+    (place / "truth.json").write_text(json.dumps(truth))
+    for name in ("a", "b"):
+        found = [{**box, "image_id": i, "score": 0.9} for i in numbers]
+        (place / f"{name}.json").write_text(json.dumps(found))
 
 
 @pytest.fixture

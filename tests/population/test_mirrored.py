@@ -11,6 +11,7 @@ SCRIPT = """
 import dataclasses
 import numpy as np
 import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
 
 (cpu,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)

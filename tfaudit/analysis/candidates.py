@@ -9,9 +9,8 @@ from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.result import Result
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.verdict.study_verdict import CHANGES
-from tfaudit.charts.style import Drawing
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,8 +9,7 @@ from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.result import Result
-from tfaudit.charts.style import Drawing
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed
 from tfaudit.store.store import Store
 

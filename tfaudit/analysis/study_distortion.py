@@ -19,8 +19,7 @@ from tfaudit.audits.distortion.slope_tables import level_table, p_table, varianc
 from tfaudit.audits.distortion.slope_tests import slope_tests
 from tfaudit.audits.distortion.slopes import corrected_intervals, slope_frame
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.result import Result
-from tfaudit.charts.style import Drawing
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import listed
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned

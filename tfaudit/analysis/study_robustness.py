@@ -12,10 +12,9 @@ from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.result import Result
+from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.robustness.declaration import ROBUSTNESS
 from tfaudit.audits.robustness.robustness import Robustness, robustness_table
-from tfaudit.charts.style import Drawing
 from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
 from tfaudit.stats.multiplicity import adjust
