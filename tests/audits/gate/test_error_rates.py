@@ -30,7 +30,7 @@ from tfaudit.audits.gate.measurements import measure
 from tfaudit.predictions import Predictions
 
 STUDIES = int(os.environ.get("TFAUDIT_TRIALS", "400"))
-"""At night, in half an hour on one core; 60 take a second and find an error rate of 10 %.
+"""At night, in about an hour on one core (estimated); 60 take a second and find an error rate of 10 %.
 
 A cell that another covers is left out: what errs there errs where fewer images, members or clusters tell less, too.
 """
