@@ -113,12 +113,7 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
             for name, field in _fields(hint).items()  # type: ignore[arg-type]
         }
     if isinstance(value, tuple):
-        if hint == tuple[str, ...] and all(type(item) is str for item in value):
-            return list(value)  # names of many classes stand in many results
-        return [
-            _to_json(item, inner, files)
-            for item, inner in zip(value, _inner(hint, len(value)), strict=True)
-        ]
+        return _tuple_to_json(value, hint, files)
     if isinstance(value, Mapping):
         key, inner = get_args(hint)
         return [
@@ -126,6 +121,15 @@ def _to_json(value: Any, hint: Any, files: Files) -> Any:
             for name, item in value.items()
         ]
     return _in_file(value, files) or _plain(value)
+
+
+def _tuple_to_json(value: tuple[Any, ...], hint: Any, files: Files) -> list[Any]:
+    if hint == tuple[str, ...] and all(type(item) is str for item in value):
+        return list(value)  # names of many classes stand in many results
+    return [
+        _to_json(item, inner, files)
+        for item, inner in zip(value, _inner(hint, len(value)), strict=True)
+    ]
 
 
 def _in_file(value: Any, files: Files) -> str:
