@@ -202,7 +202,7 @@ def _choose_attributes(study_audit: StudyAudit, variant: str) -> pd.Series:
         for text in linked:
             add_notice(f"attribute: got {text!r}, but this study has no groups")
         return mask
-    text = "Groups in the data; examples of all that are chosen."
+    text = "Groups in the data. Only examples that belong to every chosen group are shown."
     for label in choose_several(
         "Attributes",
         list(names),

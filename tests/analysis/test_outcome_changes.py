@@ -106,6 +106,14 @@ def test_the_command_writes_a_page_with_the_texts_that_changed(audit, tmp_path):
     assert pd.read_csv(tmp_path / "out/groups.csv")["group"].tolist()[0] == "all examples"
 
 
+def test_the_page_needs_no_charts(audit, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfaudit.outlets.outcome_pages.can_draw", lambda: False)
+    assert audit("--group", "topic", "--out", "out")[0] == 0
+    page = (tmp_path / "out/report.html").read_text()
+    assert "<svg" not in page
+    assert "topic: art" in page
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

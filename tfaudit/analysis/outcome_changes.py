@@ -15,8 +15,6 @@ from tfaudit.errors import number, require
 from tfaudit.outcomes import Outcomes
 from tfaudit.stats.permutation import CountNull, assign
 
-ALL = "all examples"
-
 HALF = 0.5
 """Change of the mean outcome of several models beyond which an example counts as changed."""
 
@@ -104,7 +102,8 @@ class OutcomeChanges(Result):
         """Draw the change in every group with its interval."""
         from tfaudit.charts.change_rows import change_rows
 
-        return change_rows(self.frame(), "group", "change of the mean outcome, points")
+        title = "change of the mean outcome, points"
+        return change_rows(self.frame(), "group", title, alpha=self.alpha)
 
 
 def compare_outcomes(

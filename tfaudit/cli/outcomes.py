@@ -43,12 +43,12 @@ def audit_outcomes(
         directory: where to write; None for nowhere.
 
     Raises:
-        InputError: as `read_sides` and `gate`.
+        InputError: as `read_sides` and `compare_outcomes`.
     """
     import pandas as pd
 
     from tfaudit.analysis.outcome_changes import compare_outcomes
-    from tfaudit.audits.gate.gate import gate
+    from tfaudit.audits.gate.gate import judge
     from tfaudit.audits.gate.limits import OF_OUTCOMES
     from tfaudit.cli.sides import files_of, variants_of
     from tfaudit.outlets.csv_files import csv_bytes
@@ -75,8 +75,7 @@ def audit_outcomes(
             alpha=alpha,
             permutations=permutations,
         )
-        verdict = gate(first, outcomes, limits, groups=columns, paired=paired or None, alpha=alpha)
-        verdicts[name] = verdict
+        verdicts[name] = judge(changes[name].measurements, limits)
         out.print(verdict_table(name, verdicts[name]))
         out.print()
     out.print(outcome_tables(changes, source.outcome, sides.notes))

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tfaudit.analysis.outcome_changes import OutcomeChanges
+from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import plural, printable
 from tfaudit.outlets.columns import P, TextColumn, signed
 from tfaudit.outlets.grid import Grid
@@ -85,7 +86,7 @@ def write_outcomes(
         drawings=drawings(sections),
         sources={},
     )
-    write_requested("report", path, page.encode())
+    write_requested("out", path, page.encode())
 
 
 def findings(result: OutcomeChanges, outcome: str) -> list[str]:
@@ -113,7 +114,7 @@ def findings(result: OutcomeChanges, outcome: str) -> list[str]:
     groups = result.frame().iloc[1:]
     lost = groups[(groups["p_holm"] <= result.alpha) & (groups["change_pp"] < 0)]
     if len(groups) and lost.empty:
-        sentences.append(f"No loss is shown for a single one of {plural(len(groups), 'group')}.")
+        sentences.append(f"No loss is shown for any of {plural(len(groups), 'group')}.")
     elif len(groups):
         worst = lost.sort_values("change_pp", kind="stable").iloc[0]
         ends = f"{signed(worst['low_pp'])} to {signed(worst['high_pp'])}"
@@ -129,7 +130,10 @@ def _section(
 ) -> Section:
     key = f"outcomes-{name}"
     groups = len(result.frame()) > 1
-    figure = Figure(key, result.chart(), "A row per group: its change with the interval.")
+    figures: tuple[Figure, ...] = ()
+    if groups and can_draw():
+        text = "A row per group: its change with the interval."
+        figures = (Figure(key, result.chart(), text),)
     tables = [_groups(result)] if groups else []
     examples = _examples(result, IN_PAGE)
     if examples.rows:
@@ -139,7 +143,7 @@ def _section(
         "Changes of outcomes",
         f"What does {name} change?",
         "",
-        (figure,) if groups else (),
+        figures,
         tuple(tables),
         (*notes, *result.notes),
         findings=(*filter(None, [verdict]), *findings(result, outcome)),

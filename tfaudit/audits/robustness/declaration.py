@@ -28,6 +28,25 @@ def _class_chart(result: Any) -> Any:
     return class_corruption_chart(result.class_frame())
 
 
+_CELL = (
+    "verdict",
+    "change_pp",
+    "change_low_pp",
+    "change_high_pp",
+    "change_p_holm",
+    "recall_before",
+    "recall_after",
+    "relative_pp",
+    "clean_relative_pp",
+    "relative_verdict",
+    "change_p",
+    "examples",
+    "relative_p",
+    "relative_p_holm",
+    "published_p",
+)
+"""Columns of a class under a corruption, after the names."""
+
 ROBUSTNESS = Declaration(
     name="robustness",
     title="Robustness",
@@ -138,26 +157,7 @@ ROBUSTNESS = Declaration(
             folded=True,
         ),
         "cells": Table(
-            columns=(
-                "class",
-                "corruption",
-                "title",
-                "verdict",
-                "change_pp",
-                "change_low_pp",
-                "change_high_pp",
-                "change_p_holm",
-                "recall_before",
-                "recall_after",
-                "relative_pp",
-                "clean_relative_pp",
-                "relative_verdict",
-                "change_p",
-                "examples",
-                "relative_p",
-                "relative_p_holm",
-                "published_p",
-            ),
+            columns=("class", "corruption", "title", *_CELL),
             report=13,
             catalogue="cells",
             title="Classes by corruption, the smallest p first",
@@ -213,25 +213,7 @@ OF_ONE_VARIANT = Declaration(
     ),
     tables={
         "cells": Table(
-            columns=(
-                "class",
-                "corruption",
-                "verdict",
-                "change_pp",
-                "change_low_pp",
-                "change_high_pp",
-                "change_p_holm",
-                "recall_before",
-                "recall_after",
-                "relative_pp",
-                "clean_relative_pp",
-                "relative_verdict",
-                "change_p",
-                "examples",
-                "relative_p",
-                "relative_p_holm",
-                "published_p",
-            ),
+            columns=("class", "corruption", *_CELL),
             catalogue="cells",
             title="Classes by corruption",
             rows=lambda result: result.class_frame().sort_values("change_p", kind="stable"),
