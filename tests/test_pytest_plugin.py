@@ -33,7 +33,7 @@ def test_limits_are_the_defaults_of_the_gate_or_those_of_the_file(tmp_path):
     code, said = run_suite(tmp_path)
     assert code == 1
     assert "1 failed, 2 passed" in said
-    assert "AssertionError: compressed: FAIL, 1,000 images" in said
+    assert "AssertionError: compressed: FAIL, 1,000 examples" in said
     (tmp_path / "pytest.ini").write_text("[pytest]\ntfaudit_gate = limits.toml\n")
     (tmp_path / "limits.toml").write_text("[gate]\nworst_class_drop_pp = 95\n")
     code, said = run_suite(tmp_path)
