@@ -112,11 +112,12 @@ def test_settings_that_no_run_takes(tmp_path, options, message):
     assert_refused(message, run, STUDY, tmp_path, **options)
 
 
-def test_a_folder_that_is_a_file_is_one_line(tmp_path):
-    (tmp_path / "file").touch()
-    assert_refused(
-        r"directory: got .*file, which cannot be written", run, STUDY, tmp_path / "file", workers=1
-    )
+def test_a_folder_that_cannot_be_written_is_one_line(small_disk):
+    (small_disk / "file").touch()
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    for name, reason in (("file", "File exists"), ("s", "Read-only file system")):
+        message = rf"directory: got .*{name}, which cannot be written \({reason}"
+        assert_refused(message, run, STUDY, small_disk / name, workers=1)
 
 
 def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):

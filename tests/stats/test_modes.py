@@ -101,3 +101,12 @@ def test_blocks_play_no_part(monkeypatch, rng, ties):
     whole = count_changed_modes(assignments, ranked, likely, ties=ties)
     monkeypatch.setattr(modes, "COUNTS_AT_ONCE", 1000)
     assert_array_equal(count_changed_modes(assignments, ranked, likely, ties=ties), whole)
+
+
+def test_means_that_differ_by_the_tolerance_are_equal_whatever_the_order_of_the_sum(rng):
+    ranked = np.tile(np.repeat([[[0, 1]], [[1, 0]]], 4, axis=0), (1, 50, 1))
+    higher = np.round(rng.uniform(0.3, 0.6, (8, 50)) / modes.GRAIN) * modes.GRAIN
+    lower = rng.permuted(higher, axis=0) - modes.TOLERANCE
+    below_the_grain = rng.uniform(-0.4, 0.4, ranked.shape) * modes.GRAIN
+    likely = np.where(ranked == 1, higher[..., None], lower[..., None]) + below_the_grain
+    assert_array_equal(modal_labels(ranked, likely, ties="confidence"), 0)
