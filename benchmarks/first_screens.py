@@ -3,9 +3,9 @@
     python -m benchmarks.first_screens [cases] [alarms] [coverage] [power] [--studies 1000] [--seed 0]
         [--picture POWER.svg]
 
-Without a choice it prints the tables of docs/verdict_measured.md, in about half an hour on one core. Compressed
-members are made from the baseline's (paired) or trained on their own (independent); classes have 500 images where
-nothing else is said.
+Without a choice it prints all tables, in about half an hour on one core; docs/verdict_measured.md has their worst
+cells. Compressed members are made from the baseline's (paired) or trained on their own (independent); classes have
+500 images where nothing else is said.
 """
 
 import argparse

@@ -2,9 +2,10 @@
 
     python -m benchmarks.verdicts [TABLE ...] [--studies 300] [--seed 0]
 
-Without a choice it prints the tables of docs/verdict_measured.md: in per cent, how often intervals hold the truth,
-and how often a limit of exactly the truth passes or fails. Both errors should be 2.5 %. Those of "Many classes" say how
-often studies of 1,000 classes with 50 images each pass and fail by the default limit on the share of classes.
+Without a choice it prints all tables, whose worst cells docs/verdict_measured.md has: in per cent, how often intervals
+hold the truth, and how often a limit of exactly the truth passes or fails. Both errors should be 2.5 %. Those of "Many
+classes" say how often studies of 1,000 classes with 50 images each pass and fail by the default limit on the share of
+classes.
 """
 
 import argparse
