@@ -20,13 +20,17 @@ class QuantizationKind:
     optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
     types: tuple[str, ...] = ()  # `target_spec.supported_types`, names of `tf`
     operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
-    # Whether activations are quantized with ranges from representative images.
-    calibrated: bool = False
+    activation_bits: int = 0  # of activations with ranges from representative images; 0 for floats
     slow: bool = False  # whether LiteRT has only reference kernels for it on CPUs
     bits: int = 0  # bits of weights in files that `writer` makes; 0 if the converter makes the file
     # Place of the class that makes files from the float32 file, its kind, and inputs or None; its method `file` takes
     # the names of operators by the type of their weights.
     writer: str = ""
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether activations are quantized with ranges from representative images."""
+        return self.activation_bits > 0
 
 
 KINDS = Registry(
@@ -36,7 +40,7 @@ KINDS = Registry(
         "float16": QuantizationKind("float16", types=("float16",)),
         "dynamic_range": QuantizationKind("dynamic range int8"),
         "int8": QuantizationKind(
-            "fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True
+            "fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), activation_bits=8
         ),
         "int16x8": QuantizationKind(
             "fixed-point int16 x int8",
@@ -44,7 +48,7 @@ KINDS = Registry(
                 "EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8",
                 "TFLITE_BUILTINS",
             ),
-            calibrated=True,
+            activation_bits=16,
             slow=True,
         ),
     },
@@ -52,6 +56,9 @@ KINDS = Registry(
 """Kinds by name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and
 computes activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
 activations of int16."""
+
+TENSORFLOW, LITERT = QUANTIZERS = ("tensorflow", "litert")
+"""Libraries that make the file of a kind: TensorFlow's own converter, and LiteRT Quantizer."""
 
 DRAWN, FIRST = CALIBRATIONS = ("drawn", "first")
 """Training examples that calibrate a study's members: of every class at random, or the first ones as in [F] A."""

@@ -12,13 +12,11 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 
 from tfaudit.compress.layer_calls import replaced_calls
+from tfaudit.compress.litert.activation_ranges import histograms, percentile_range
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.runtime.tensorflow_internals import quantize_calibrated
 from tfaudit.study.quantization import FLOAT
-
-BINS = 2048
-"""Bins of a tensor's histogram, from which its percentiles are read."""
 
 
 def marked(layers: Sequence[Any]) -> AbstractContextManager[None]:
@@ -108,31 +106,21 @@ class Calibrated:
         """
         made = Calibrated(bytes(self._content))
         ranges = made._ranges()
-        for index, (counts, edges) in histograms.items():
-            below = np.cumsum(counts) / max(counts.sum(), 1)
-            first = int(np.searchsorted(below, 1 - percentile / 100, side="right"))
-            last = min(int(np.searchsorted(below, percentile / 100)), BINS - 1)
+        for index, histogram in histograms.items():
             low, high = ranges[index]
-            low[0], high[0] = edges[min(first, last)], edges[last + 1]
+            low[0], high[0] = percentile_range(*histogram, percentile)
         return made
 
     def histograms(self, feeds: Iterable[Inputs]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Return the histogram of every tensor's values, by its index: counts in bins of equal width, and bin edges.
+        """Return the histogram of every tensor's values, by its index.
 
         Args:
             feeds: inputs of each run.
         """
-        edges = {
-            index: np.linspace(low[0], high[0], BINS + 1)
-            for index, (low, high) in self._ranges().items()
+        ranges = {
+            index: (float(low[0]), float(high[0])) for index, (low, high) in self._ranges().items()
         }
-        counts = {index: np.zeros(BINS, np.int64) for index in edges}
-        network = self.network(observed=True)
-        for images in feeds:
-            network.run(images)
-            for index, bins in edges.items():
-                counts[index] += np.histogram(network.tensor(index), BINS, (bins[0], bins[-1]))[0]
-        return {index: (counts[index], bins) for index, bins in edges.items()}
+        return histograms(self.network(observed=True), ranges, feeds)
 
     def network(self, *, observed: bool = False) -> Flatbuffer:
         """Return the float network."""
