@@ -1,5 +1,6 @@
 """The page on devices: every script with a stand-in for its device, up to the gate's verdict."""
 
+import functools
 import os
 import re
 import shlex
@@ -54,9 +55,17 @@ def _exactly(port, size):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def run(tmp_path_factory, warm_python):
+    """`run(command, codes=(0,), path="", **words)` runs a command of the page in a folder, which is `run.place`."""
+    run = functools.partial(run_in, tmp_path_factory.mktemp("devices"), warm_python)
+    run.place = run.args[0]
+    return run
+
+
+@pytest.fixture(scope="module")
+def place(run):
     """A convnet of digits, its int8 file, and data; 20 examples, since a phone takes a command for each."""
-    place = tmp_path_factory.mktemp("devices")
+    place = run.place
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype("float32")
     keras.utils.set_random_seed(1)
@@ -77,15 +86,15 @@ def place(tmp_path_factory):
     (place / "benchmark_model").touch()
     for name, script in SCRIPTS.items():
         (place / name).write_text(script)
-    run(place, "python device_inputs.py")
+    run("python device_inputs.py")
     return place
 
 
-def run(place, command, codes=(0,), path="", **words):
+def run_in(place, python, command, codes=(0,), path="", **words):
     command = shlex.split(command)
-    program = [sys.executable] if command[0] == "python" else [sys.executable, "-m", "tfaudit"]
+    program = [] if command[0] == "python" else ["-m", "tfaudit"]
     done = subprocess.run(
-        [*program, *(words.get(word, word) for word in command[1:])],
+        [*python, *program, *(words.get(word, word) for word in command[1:])],
         cwd=place,
         env={**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
@@ -96,14 +105,14 @@ def run(place, command, codes=(0,), path="", **words):
     return " ".join(done.stdout.split())
 
 
-def serial(place):
+def serial(run, place):
     device, port = os.openpty()
     content = (place / "model.tflite").read_bytes()
     threading.Thread(target=serve, args=(device, 64, reference(content)), daemon=True).start()
-    run(place, "python serial_line.py PORT", PORT=os.ttyname(port))
+    run("python serial_line.py PORT", PORT=os.ttyname(port))
 
 
-def android(place):
+def android(run, place):
     phone = place / "phone"
     phone.mkdir()
     adb = place / "bin" / "adb"
@@ -111,24 +120,24 @@ def android(place):
     tests = str(Path(__file__).parent / "builders")
     adb.write_text(ADB.format(python=sys.executable, phone=str(phone), tests=tests))
     adb.chmod(0o755)
-    run(place, "python android.py INPUT_NAME", path=str(adb.parent))
+    run("python android.py INPUT_NAME", path=str(adb.parent))
 
 
-def npu(place):
-    run(place, "python npu.py")
+def npu(run, place):
+    run("python npu.py")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("device", [serial, android, npu])
-def test_the_gate_judges_what_the_device_predicts(place, device):
-    device(place)
+def test_the_gate_judges_what_the_device_predicts(run, place, device):
+    device(run, place)
     commands = re.findall(r"^    ((?:python device_scores|tfaudit) ?.*)$", PAGE, re.MULTILINE)
     scores, gate, audit = commands
-    run(place, scores)
+    run(scores)
     with np.load(place / "device.npz") as brought, np.load(place / "data.npz") as data:
         inputs = np.fromfile(place / "inputs.bin", np.int8).reshape(data["images"].shape)
         run_once = reference((place / "model.tflite").read_bytes())
         expected = [np.frombuffer(run_once(example.tobytes()), "i1") for example in inputs]
         np.testing.assert_array_equal(brought["scores"], expected)
-    assert "overall drop" in run(place, gate, codes=(0, 1, 2))
-    assert "device" in run(place, audit)
+    assert "overall drop" in run(gate, codes=(0, 1, 2))
+    assert "device" in run(audit)

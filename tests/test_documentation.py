@@ -55,7 +55,7 @@ def site(warm_python, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # docs.yml builds the site for every change
 def test_the_site_has_what_the_code_has(site):
     pages = {str(path.relative_to(site)): path.read_text() for path in site.rglob("*.html")}
     assert 'href="references.html#source-f"' in pages["statistics.html"]
@@ -72,7 +72,7 @@ def test_the_site_has_what_the_code_has(site):
         assert list((site / "_images").glob(f"sphx_glr_{name}_*.png")), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "page", ["index", "shipping", "reproduced_papers", "generated/tfaudit.Pruning"]
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from tfaudit.extensions import GROUP, extensions
+from tfaudit.extensions import GROUP, OURS, extensions
 
 ROOT = Path(__file__).parents[1]
 
@@ -88,12 +88,17 @@ def test_every_import_points_down():
                 assert level_of(other) <= level_of(name), f"{place} imports {other}"
 
 
-def test_every_module_that_is_imported_exists():
-    known = modules()
-    for place in known.values():
-        for node in nodes(place):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfaudit"):
-                assert node.module in known, f"{place}:{node.lineno}"
+def test_every_module_that_is_imported_exists_also_without_an_extension():
+    for gone in ("none", *OURS):
+        known = {
+            name: place
+            for name, place in modules().items()
+            if not f"{name}.".startswith(f"{GROUP}.{gone}.")
+        }
+        for place in known.values():
+            for node in nodes(place):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfaudit"):
+                    assert node.module in known, f"{place}:{node.lineno}, without {gone}"
 
 
 def test_an_extension_is_imported_by_those_alone_that_declare_it():

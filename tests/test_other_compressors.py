@@ -27,7 +27,7 @@ def python_of(section):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("section", and_nightly([KERAS], OTHERS), ids=title)
-def test_the_gate_judges_what_the_compressor_made(section, tmp_path):
+def test_the_gate_judges_what_the_compressor_made(warm_python, section, tmp_path):
     def run(*command, codes=(0,), **environment):
         done = subprocess.run(
             list(map(str, command)),
@@ -42,9 +42,9 @@ def test_the_gate_judges_what_the_compressor_made(section, tmp_path):
 
     own = python_of(section)
     if section is KERAS:
-        run(sys.executable, "-c", python_of(FIRST) + own)
+        run(*warm_python, "-c", python_of(FIRST) + own)
     else:
-        run(sys.executable, "-c", python_of(FIRST))
+        run(*warm_python, "-c", python_of(FIRST))
     python = sys.executable
     for command in re.findall(r"^    ((?:pip|python|tfaudit) .*)$", section, re.MULTILINE):
         program, *arguments = shlex.split(command)
@@ -56,5 +56,5 @@ def test_the_gate_judges_what_the_compressor_made(section, tmp_path):
             (tmp_path / arguments[0]).write_text(own)
             run(python, *arguments, PYTHONPATH="")
         else:
-            told = run(sys.executable, "-m", "tfaudit", *arguments, codes=(0, 1, 2))
+            told = run(*warm_python, "-m", "tfaudit", *arguments, codes=(0, 1, 2))
             assert "overall drop" in told

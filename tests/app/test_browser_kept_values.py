@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from tests.builders.nightly import first_and_nightly
 from tests.builders.pages import settled
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,7 @@ def controls(page):
     return set(shown)
 
 
-@pytest.mark.parametrize(("path", "values", "other"), PLACES)
+@pytest.mark.parametrize(("path", "values", "other"), first_and_nightly(PLACES, 3))
 def test_controls_keep_their_values(viewer, visit, path, values, other):
     page = visit(f"{viewer.url}/{path}?{urlencode(values)}")
     linked = controls(page)

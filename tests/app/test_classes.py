@@ -6,9 +6,8 @@ from markupsafe import escape
 
 from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
 from tests.builders.pages import HARMED, bodies, cards, words
-from tests.builders.studies import NAMES as NAMES_OF_SMALL
 from tests.builders.studies import before_and_after, make_study
-from tfaudit.audits.classes.classes import class_impact, corrected_together, worst_class
+from tfaudit.audits.classes.classes import class_impact, corrected_together
 from tfaudit.audits.flips.image_changes import image_changes
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 
@@ -94,15 +93,6 @@ def test_sorting_and_searching(open_page, many):
     assert "No class with examples has such a name" in words(app)
 
 
-@pytest.mark.slow
-def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
-    whole = table(open_page(many.directory, "classes", **HARMED), "class", "verdict")
-    assert len(whole) == 50
-    app = open_page(many.directory, "classes", range="11-14", **HARMED)
-    assert list(table(app, "class", "verdict")["class"]) == list(whole["class"][10:14])
-    assert "Classes 11 to 14 by change" in words(app)
-
-
 def test_one_class(opened, store):
     app = opened(**{"class": "dog & co"})
     app.session_state["confusion-magnitude-0.9-class-1 every"] = True  # unfolds the table
@@ -120,9 +110,3 @@ def test_one_class(opened, store):
     assert f"{right} newly correct" in words(app)
     assert len(cards(app)) == min((kinds != "unchanged").sum(), 6)
     assert "verdict" in app.dataframe[0].value  # all classes stand above the details of one
-
-
-def test_a_class_that_is_not_there_is_named(opened, store):
-    app = opened(**{"class": "unicorn"})
-    assert "got 'unicorn', expected" in app.warning[0].value
-    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(store).frame())]

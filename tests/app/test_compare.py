@@ -79,7 +79,7 @@ def test_flips_are_filtered_by_kind_and_class(opened, singles):
     assert "<script>" not in pictures
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the page of two models says so every day
 def test_no_page_of_single_models_speaks_of_majorities(open_page, singles):
     for name in PAGES:
         app = open_page(singles.directory, name)

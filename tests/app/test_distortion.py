@@ -1,18 +1,17 @@
 """The page of recall distortion: all variants with the figures of the report, then the classes of one."""
 
-import numpy as np
 import pytest
 
 from tests.builders.pages import words
 from tests.builders.sections import cells
 from tests.builders.simulated_studies import Truth, simulate
-from tests.builders.studies import before_and_after, make_study
+from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS
 from tfaudit.outlets.sections.audit import joint_section
 from tfaudit.store.external import import_predictions
-from tfaudit.study.variants import Pruned, Quantized
+from tfaudit.study.variants import Quantized
 
 
 def test_page_and_report_have_one_slope_and_one_interval(open_page, tmp_path):
@@ -35,25 +34,6 @@ def test_page_and_report_have_one_slope_and_one_interval(open_page, tmp_path):
         assert ends == pytest.approx([value, low, high])
         assert f"{value:.3f}" == table["corrected"][row]
     assert all(finding in words(app) for finding in section.findings)
-
-
-@pytest.mark.slow
-def test_questions_and_the_classes_of_one_variant(open_page, tmp_path):
-    variants = tuple(
-        Pruned(ratio=ratio, method=method, treatment="finetune")
-        for method in ("magnitude", "random")
-        for ratio in (2, 10)
-    )
-    store = make_study(tmp_path, variants=variants)
-    app = open_page(store.directory, "distortion", variant="random ratio 10")
-    assert not app.error
-    _, rising, apart, variance, _, classes = (frame.value for frame in app.dataframe)
-    assert list(rising) == ["pair", "magnitude", "random"]
-    assert list(apart["pair"]) == ["magnitude vs random"]
-    assert list(variance) == ["method", "before", "2", "10"]
-    found = distortion(*before_and_after(store, variants[3].key)).classes_frame()
-    expected = found.set_index("class").loc[classes["class"], "rate_after"]
-    np.testing.assert_allclose(classes["rate_after"], expected)
 
 
 def test_single_quantized_members_have_slopes_alone(open_page, tmp_path):

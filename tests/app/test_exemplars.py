@@ -7,7 +7,6 @@ import pytest
 from tests.builders.pages import (
     bodies,
     cards,
-    unescaped,
     words,
 )
 from tests.builders.studies import NAMES, before_and_after, make_study
@@ -112,15 +111,6 @@ def test_images_are_sorted_as_asked(opened, store):
     assert ids(app) == [f"test-{i}" for i in np.argsort(-lost, kind="stable")]
 
 
-def test_nothing_left_by_the_filters(opened, found):
-    young = GROUPS["age"].to_numpy() == "young"
-    wrong = (found.baseline_mode.among_best(found.labels) > 0) & np.isin(range(200), found.index)
-    label = next(c for c in range(5) if not (young & wrong & (found.labels == c)).any())
-    app = opened(**{"class": NAMES[label], "show": "newly wrong", "attribute": "age: young"})
-    assert not cards(app)
-    assert "No example matches these filters" in app.info[0].value
-
-
 def test_one_image_over_all_levels(opened, store):
     app = opened(image="17")
     shown = app.dataframe[-1].value
@@ -139,15 +129,6 @@ def test_one_image_over_all_levels(opened, store):
         )
     assert "age: young" in words(app)
     assert any('alt="Image test-17, of class' in body for body in bodies(app))
-
-
-@pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
-def test_an_image_that_is_not_there(opened, image):
-    app = opened(image=image)
-    assert (
-        unescaped(app.warning[0].value) == f"In the link, image: got {image!r}, expected 0 to 199."
-    )
-    assert len(cards(app)) == 24
 
 
 def test_counts_of_every_level(opened, store, found):

@@ -121,11 +121,3 @@ def test_sizes_on_disk_are_sizes_too(open_page, tmp_path):
     assert sizes.to_dict() == {"baseline": 1, "a": 0.5, "b": 0.25, "c": 0.3}
     app = open_page(tmp_path, "overview")
     assert not app.info
-
-
-@pytest.mark.slow
-def test_a_floor_that_nothing_reaches(opened):
-    app = opened(**PASSABLE, max_size_ratio="0.3")  # not of the most accurate
-    app.slider(key="floor").set_value(app.slider(key="floor").max).run()
-    assert not table_of(app)["chosen"].any()
-    assert "No variant that passes the gate reaches" in app.warning[0].value

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tfaudit.charts.point_labels import name_places
-from tfaudit.compress.cost_chart import FAR, size_chart
+from tfaudit.compress.cost_chart import size_chart
 
 
 def table(**columns):
@@ -67,11 +67,3 @@ def test_a_name_covers_no_other_point():
     )
     places = name_places(points, "x", "y", "name", width=400, height=300)
     assert places.loc[0].tolist() == ["right", 14]  # above it lies b
-
-
-def test_a_line_leads_to_a_name_that_is_far_from_its_point():
-    titles = [f"a variant of a long name {i}" for i in range(4)]
-    chart = size_chart(table(title=titles, gzipped_bytes=[1e6] * 4, top1=[0.9] * 4))
-    far = [(mark["dx"], mark["dy"]) for mark in marks(chart, "text") if abs(mark["dy"]) > FAR]
-    assert far
-    assert [(mark["x2Offset"], mark["y2Offset"]) for mark in marks(chart, "rule")] == far

@@ -15,16 +15,13 @@ from tfaudit.audits.chance.chart import BINS
 from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart
-from tfaudit.audits.distortion.slopes import slope_frame, slope_intervals
-from tfaudit.audits.exemplars.chart import difficulty_bars
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.groups.order import largest_losses_first
 from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.operating_points.chart import operating_points_chart
 from tfaudit.audits.operating_points.operating_points import operating_points
-from tfaudit.audits.prediction_counts.chart import OTHERS, class_recall_chart, votes_chart
+from tfaudit.audits.prediction_counts.chart import class_recall_chart, votes_chart
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
@@ -70,30 +67,6 @@ def test_collapsed_classes_are_marked_beside_their_interval():
 
 
 # One class
-
-
-def test_recalls_and_votes_are_those_of_the_members():
-    tally = result_of("tally")
-    recalls = pd.DataFrame(
-        {"title": "dense", "member": tally.members, "recall": tally.recall[:, 3]}
-    )
-    shown = rows_of(class_recall_chart(recalls))
-    assert sorted(shown["percent"]) == pytest.approx(sorted(100 * tally.recall[:, 3]))
-    assert drawn(class_recall_chart(recalls.assign(recall=np.nan)), PLUM) == 0
-    votes = tally.image(3).assign(title="dense").rename(columns={"class": "name"})
-    assert rows_of(votes_chart(votes, "3"))["percent"].sum() == pytest.approx(100)
-
-
-def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
-    shares = [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]
-    chart = votes_chart(
-        pd.DataFrame({"title": "dense", "name": list("abcdefg"), "share": shares}), "z"
-    )
-    scale = chart.to_dict()["encoding"]["color"]["scale"]
-    assert (scale["domain"][0], scale["range"][0]) == ("z", GAIN)
-    assert (scale["domain"][-1], scale["range"][-1]) == (OTHERS, GREY)
-    shown = rows_of(chart)
-    assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
 
 
 # Pairs of models
@@ -232,29 +205,6 @@ def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slop
     assert said in inline_svg(chart, "")
 
 
-def test_marks_of_slopes_are_written_and_coloured():
-    by = ("method", "level")
-    slopes = slope_frame(
-        {
-            ("magnitude", 2): distortion(BEFORE, AFTER),
-            ("random", 4): distortion(BEFORE, population(5)),
-            ("quantization", "int8"): distortion(BEFORE, population(6)),
-        },
-        by=by,
-    )
-    intervals = slope_intervals(slopes).assign(mark=["<", ">", "?"])
-    names = {
-        f"{method} {level} {mark}"
-        for method, level, mark in intervals[[*by, "mark"]].itertuples(index=False)
-    }
-    for chart in (interval_chart(intervals), slope_chart(slopes, intervals)):
-        assert names <= set(texts(chart))
-        rows = rows_of(chart)
-        assert all(len(set(map(type, rows[name].dropna()))) <= 1 for name in rows)
-    assert drawn(interval_chart(intervals), "#9c5394") == 1 + 1  # and the legend
-    assert "slope, 95 % confidence" in inline_svg(interval_chart(intervals), "")
-
-
 # Chance
 
 
@@ -327,21 +277,24 @@ def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_ch
         assert named & set(crowd["variant"]) == shown
 
 
-def test_difficulty_has_three_bars_per_population_and_k():
-    difficulty = result_of("exemplars").difficulty
-    shown = rows_of(difficulty_bars(difficulty)).set_index(["panel", "group"])["accuracy"]
-    for row in difficulty.to_dict("records"):
-        bar = shown[f"{row['population']}, top-{row['k']}", row["group"]]
-        assert bar == pytest.approx(100 * row["accuracy"])
-    assert [drawn(difficulty_bars(difficulty), colour) for colour in (PLUM, GREY)] == [5, 5]
-
-
 def test_groups_stand_by_their_loss_and_have_its_colour_only_beyond_chance():
     found = groups(BEFORE, AFTER, pd.Series(NEAR, name="distance"))
     assert [text for text in texts(found.chart()) if text in ("far", "near")] == ["far", "near"]
     lost = (found.frame()["verdict"] == "lost accuracy").sum()
     assert drawn(found.chart(), LOSS, "stroke") == lost == 1
     assert drawn(found.chart(), GAIN, "stroke") == 0
+
+
+def test_recalls_and_votes_are_those_of_the_members():
+    tally = result_of("tally")
+    recalls = pd.DataFrame(
+        {"title": "dense", "member": tally.members, "recall": tally.recall[:, 3]}
+    )
+    shown = rows_of(class_recall_chart(recalls))
+    assert sorted(shown["percent"]) == pytest.approx(sorted(100 * tally.recall[:, 3]))
+    assert drawn(class_recall_chart(recalls.assign(recall=np.nan)), PLUM) == 0
+    votes = tally.image(3).assign(title="dense").rename(columns={"class": "name"})
+    assert rows_of(votes_chart(votes, "3"))["percent"].sum() == pytest.approx(100)
 
 
 def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():

@@ -11,7 +11,7 @@ from tests.builders.refusals import refused_lines
 from tests.builders.studies import make_study
 from tfaudit import open_store
 from tfaudit.audits.summary.summary import summary
-from tfaudit.cli.sides import files_of, repeat_options, variants_of
+from tfaudit.cli.sides import files_of, variants_of
 
 
 @pytest.fixture(autouse=True)
@@ -129,14 +129,6 @@ def test_names_of_variants_and_paths_that_hold_equals_signs():
         "int8": ["b1.npy", "b10.npy", "b2.npy"],
         "p": ["split=test/b.npy"],
     }
-
-
-def test_a_name_holds_until_the_next():
-    named = ["--compressed", "b=b0.npy", "b1.npy", "c=c0.npy", "c1.npy"]
-    found = list(repeat_options([*named, "--compressed", "d0.npy", "d1.npy", "--out", "b=x"]))
-    values = ["b=b0.npy", "b=b1.npy", "c=c0.npy", "c=c1.npy", "d0.npy", "d1.npy", "b=x"]
-    assert found[1::2] == values
-    assert found[::2] == ["--compressed"] * 6 + ["--out"]
 
 
 @refused_lines("""

@@ -207,25 +207,3 @@ def test_preprocessing_reaches_the_model_as_keras_does_it(place):
 """)
 def test_what_does_not_fit_is_one_line(place, tfaudit_in, refused, words, message):
     refused(tfaudit_in(place)("compare", *words), message)
-
-
-def test_outputs_and_inputs_of_other_names_and_orders(place):
-    """Data are a tuple in the order of the baseline's inputs; the converter sorts inputs and renames outputs."""
-    sources = {name: keras.Input((4,), name=name) for name in ("query", "doc")}
-    ends = [keras.layers.Dense(n)(keras.layers.Concatenate()([*sources.values()])) for n in (2, 3)]
-    model = keras.Model([*sources.values()], dict(zip(("kind", "mood"), ends, strict=True)))
-    model.save(place / "pair.keras")
-    other = keras.Model(sources, dict(zip("ab", ends, strict=True)))
-    (place / "pair.tflite").write_bytes(quantize(other, "float32"))
-    values = np.random.default_rng(0).normal(size=(2, 40, 4)).astype("float32")
-    labels = np.asarray(model([*values])["mood"]).argmax(1)
-    np.savez(place / "pair.npz", values=values, labels=labels)
-    (place / "pairs.py").write_text(
-        "import numpy as np\n"
-        "def load():\n"
-        f"    with np.load('{place}/pair.npz') as file:\n"
-        "        return (*file['values'],), file['labels']\n"
-    )
-    files = place / "pair.keras", [place / "pair.tflite"]
-    found = predict_models(*files, f"{place}/pairs.py:load", ImageOptions(output=["mood", "b"]))
-    assert found.compressed["pair"].accuracy() == found.baseline.accuracy() == 1

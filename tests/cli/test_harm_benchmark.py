@@ -12,7 +12,6 @@ import pytest
 from benchmarks.harm import studies as harm_studies
 from benchmarks.harm.__main__ import benchmark
 from benchmarks.harm.entries import HarmBenchmark
-from tests.builders.accessibility import violations
 from tests.builders.tiny_studies import STUDY
 from tfaudit import Predictions, compare
 from tfaudit.cli.console import app
@@ -57,62 +56,6 @@ def test_predictions_of_any_framework_become_entries(run):
         "",
     )  # no probabilities, no corruption
     assert (rows["a"]["harmed_classes"], rows["a"]["outcome"]) == (0, "pass")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("submit", "r.json", *NAMES), "source: got none, or several"),
-        (("submit", "r.json", *NAMES, "--baseline", "same.npy"), "source: got none, or several"),
-        (("page", "r.json"), "results: got r.json, which does not exist"),
-        (("run", "d", "--network", "x"), "network: got 'x', expected 'digits'"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(run, refused, words, message):
-    refused(run(*words), message)
-
-
-@pytest.fixture
-def shown(run, browser, tmp_path):
-    """The page of four entries of two models, in a browser."""
-    submitted(run, "int8=same.npy", "pruned=hurt.npy", "--size", "int8=0.25")
-    files = ("--labels", "labels.npy", "--baseline", "same.npy", "--compressed")
-    names = ("--model", "other", *NAMES[2:])
-    assert run("submit", "r.json", *names, *files, "int8=hurt.npy", "pruned=same.npy")[0] == 0
-    code, printed, _ = run("page", "r.json")
-    assert code == 0
-    assert "benchmark.html" in printed
-    page = browser.new_page(viewport={"width": 1200, "height": 800})
-    problems = []
-    page.on("console", lambda message: problems.append(message.text))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto((tmp_path / "benchmark.html").as_uri())
-    yield page
-    assert not problems
-    page.close()
-
-
-def models_shown(page):
-    table = page.locator("main table").last
-    rows = table.locator("tbody tr:visible")
-    return [row.split("\t")[:2] for row in rows.all_inner_texts()]
-
-
-@pytest.mark.slow
-def test_entries_are_filtered_by_words(shown):
-    assert len(models_shown(shown)) == 4
-    shown.get_by_label("Show entries with").fill("PRUNED fail")
-    assert models_shown(shown) == [["net", "pruned"]]
-    assert shown.locator("#found").inner_text() == "1 of 4 entries"
-    shown.get_by_label("Show entries with").fill("")
-    assert len(models_shown(shown)) == 4
-
-
-@pytest.mark.slow
-def test_the_page_breaks_no_rule_of_axe_and_fits_a_phone(shown):
-    assert not violations(shown)
-    shown.set_viewport_size({"width": 400, "height": 800})
-    assert shown.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.slow

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.architectures import NETS, accuracies
-from tests.builders.nightly import first_and_nightly
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", first_and_nightly(sorted(NETS, key=lambda name: name != "LSTM")))
+@pytest.mark.nightly  # `test_several_inputs.py` converts recurrent layers and attention every day
+@pytest.mark.parametrize("name", NETS)
 def test_no_step_costs_an_architecture_more_than_a_few_points(name):
     figures = accuracies(name)
     assert figures["Keras"] > 80

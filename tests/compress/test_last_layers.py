@@ -13,9 +13,7 @@ from tests.builders.nightly import first_and_nightly
 from tests.builders.operators import operators
 from tests.builders.stacks import stack
 from tfaudit.compress.last_layers import last_layers
-from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.datasets.digits import digits
 from tfaudit.errors import InputError
 
 SHAPE = (6, 6, 2)
@@ -205,43 +203,3 @@ def test_a_model_without_last_layers_is_refused(model, message):
     with pytest.raises(InputError) as caught:
         quantize(model(), "int8", representative=np.eye(4, dtype=np.float32), keep_float="last")
     assert str(caught.value) == f"keep_float: got {message}, expected names of layers"
-
-
-def trained(train, hidden):
-    keras.utils.set_random_seed(0)
-    first = [keras.Input((8, 8, 1)), layers.Rescaling(1 / 255)]
-    model = keras.Sequential([*first, *hidden(), layers.Flatten(), layers.Dense(10, name="logits")])
-    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    model.fit(train.held, train.labels, epochs=2, verbose=0)
-    return model
-
-
-def ties(content, images):
-    """The images whose two best scores are equal, bit by bit."""
-    best = np.sort(Flatbuffer(content)(images))[:, -2:]
-    return int((best[:, 0] == best[:, 1]).sum())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "hidden",
-    first_and_nightly(
-        [
-            lambda: [layers.Conv2D(16, 3, activation="relu")],
-            lambda: [layers.Flatten(), layers.Dense(64, activation="relu")],
-        ]
-    ),
-    ids=["convnet", "dense"],
-)
-def test_scores_of_real_digits_tie_in_int8_and_not_with_the_last_layer_in_float(hidden):
-    train = digits("train")
-    model = trained(train, hidden)
-    images = np.concatenate([train.held, digits("test").held]).astype(np.float32)
-    files = {
-        kept: quantize(model, "int8", representative=train.head(100), keep_float=kept)
-        for kept in ((), "last")
-    }
-    assert ties(files[()], images) >= 5
-    assert ties(files["last"], images) == 0
-    kernel = model.get_layer("logits").kernel
-    assert 0 < len(files["last"]) - len(files[()]) < 3 * int(np.prod(kernel.shape)) + 1000

@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit import (
-    Examples,
     Limits,
     Predictions,
     compare,
@@ -118,15 +117,6 @@ def test_models_in_the_place_of_predictions(models):
             models[0],
             b"TFL3",
         )
-
-
-def test_intervals_are_over_the_clusters_of_the_examples():
-    """Sixteen copies of each example: clustered, they say no more than the example itself."""
-    model = linear()
-    films = np.repeat(np.arange(len(X)), 16)
-    examples = Examples(np.repeat(X, 16, axis=0), np.repeat(Y, 16), cluster=films)
-    predictions = predictions_of({"model": model}, examples)["model"]
-    assert predictions.clusters.tolist() == films.tolist()
 
 
 def test_repeated_examples_decide_nothing(models):

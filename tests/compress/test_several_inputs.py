@@ -181,26 +181,6 @@ def test_what_proves_no_order_of_inputs_is_asked_for(pair):
         )
 
 
-def test_subclassed_models_of_dictionaries():
-    class Own(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.table, self.last = keras.layers.Embedding(9, 4), keras.layers.Dense(3)
-
-        def call(self, inputs):
-            pooled = keras.ops.mean(self.table(inputs["words"]), axis=1)
-            joined = keras.ops.concatenate([pooled, inputs["extra"]], 1)
-            return {"scores": self.last(joined), "pooled": pooled}
-
-    model = Own()
-    data = {"words": RNG.integers(0, 9, (8, 5)), "extra": RNG.random((8, 2)).astype("float32")}
-    expected = np.asarray(model(data)["scores"]).argmax(1)
-    assert_array_equal(predict(model, data, output="scores").classes[:, 0], expected)
-    assert_refused(
-        "output: got none for .*, which has several, expected one of", predict, model, data
-    )
-
-
 class Chain(keras.Model):
     """A subclassed model: layers one after the other, and nothing that tells the types of inputs."""
 

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -122,6 +123,22 @@ def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path, every):
         assert files(directory) == expected, number
         assert {path: path.stat().st_mtime_ns for path in finished} == finished
     assert killed == len(moments)
+
+
+def test_what_gets_its_name_is_on_the_disk_and_so_is_the_name_afterwards(tmp_path):
+    """So a loss of power leaves no torn file under its name, and takes no stored result."""
+    steps = []
+    with Operations(
+        tmp_path, 0, lambda name, path: steps.append((name, str(path))), always=True
+    ).watched():
+        replayed_study(tmp_path / "study", SMALL)
+    assert all(path.endswith(".part") for name, path in steps if name == "open")
+    named = [place for place, (name, _) in enumerate(steps) if name == "replace"]
+    assert len(named) > 5
+    for place in named:
+        _, path = steps[place]
+        assert steps[place - 1] == ("fsync", path)
+        assert steps[place + 1] == ("fsync", str(Path(path).parent))
 
 
 def results(directory):

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from tests.builders.int8_scores import ORDERS, write_study
 from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.outlets.html import write_report
@@ -118,13 +117,3 @@ def test_a_study_that_is_being_run_says_first_what_is_missing(tmp_path, done):
         assert done == "baseline" or told.start() < summary.index('class="headline"')
     models = "up to 4 independently trained models per variant; those of fixed-point int8 are made from the baseline's."
     assert done == "baseline" or models in html.unescape(text)
-
-
-@pytest.mark.slow
-def test_notes_are_prose(tmp_path):
-    store = write_study(tmp_path / "study", ORDERS[0], members=4)
-    page = Page(write_report(StudyAudit.read(store), tmp_path / "report.html").read_text())
-    notes = [text for text in page.text if "share exactly the best score" in text]
-    assert notes
-    assert all(re.search(r"by [+−]\d", note) and not re.search(r" -\d", note) for note in notes)
-    assert all("`" not in text for text in page.text if "tfaudit.quantize(" in text)

@@ -10,7 +10,6 @@ from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.groups.groups import groups
 from tfaudit.charts.rendering import widened
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.html import write_report
@@ -46,23 +45,6 @@ def test_a_population_without_more(store):
     assert all(f'"{title}"' in balances for title in rows["variant"])
     points = cells(found["operating-points"].tables[0])
     assert points["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
-
-
-@pytest.mark.slow
-def test_groups_and_individuals(tmp_path):
-    store = make_study(tmp_path, groups=WRITERS)
-    found = sections_of(store)
-    assert {"groups", "attributes", "trends"} <= set(found)
-    table = cells(found["groups"].tables[0])
-    expected = groups(
-        store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]
-    ).frame()
-    assert table["series"] == ("employee", "student")
-    assert table["examples"] == ("100", "100")
-    assert table["verdict"] == tuple(expected["verdict"])
-    assert "individuals, the largest loss first, 10 of 100" in found["groups"].tables[1].title
-    table = cells(found["attributes"].tables[0])
-    assert (table["attribute"], table["value"]) == (("series", "series"), ("employee", "student"))
 
 
 @pytest.fixture(scope="module")

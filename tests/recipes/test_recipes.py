@@ -221,7 +221,7 @@ def test_imagenet_c_is_read_or_computed(prepared, tmp_path, monkeypatch):
     assert study.corrupted_members == 5
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # `test_evaluation.py` restricts predictions to shown classes every day
 def test_imagenets_conditions_give_tables_3_and_8(tmp_path):
     """Mock images: a dense member, here both sides, read and computed, on all classes and on those that are shown."""
     smoke = RECIPES["imagenet_resnet50"].study.smoke()

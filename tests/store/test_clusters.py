@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
-from tests.builders.small_stores import random_ranks, save_examples, save_member, small_study
 from tfaudit import Examples, open_store, read_predictions
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.datasets.examples import read_examples
@@ -15,7 +14,6 @@ from tfaudit.datasets.labelled_images import labelled_images
 from tfaudit.datasets.validation import split_validation
 from tfaudit.stats.copies import notes_on_copies
 from tfaudit.store.external import import_predictions
-from tfaudit.store.store import Store
 
 
 @pytest.fixture
@@ -39,14 +37,6 @@ def test_a_study_has_the_clusters_of_imported_predictions(tmp_path, before):
     assert unclustered.predictions("dense").clusters is None
     added = StudyAudit.read(unclustered, groups=other)
     assert_array_equal(added.data.baseline.clusters, other["cluster"])
-
-
-def test_predictions_of_a_run_have_the_column_of_their_examples(tmp_path, rng):
-    store = Store.create(tmp_path, small_study(), {})
-    films = pd.DataFrame({"cluster": [f"film {i // 8}" for i in range(40)]})
-    save_examples(store, groups=films)
-    save_member(store, "dense", 0, random_ranks(rng))
-    assert_array_equal(store.predictions("dense").clusters, np.arange(40) // 8)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz"])

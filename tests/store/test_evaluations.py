@@ -9,13 +9,12 @@ from numpy.testing import assert_array_equal
 from tests.builders.refusals import assert_refused
 from tests.builders.small_stores import (
     LABELS,
-    flips,
     random_ranks,
     save_examples,
     save_member,
     small_study,
 )
-from tfaudit import InputError, open_store
+from tfaudit import open_store
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.population.plan import condition_jobs, missing_evaluations
 from tfaudit.stats.ranking import RankedClasses
@@ -71,21 +70,6 @@ def test_evaluations_are_read_back_for_the_members_that_were_evaluated(store, rn
     )
 
 
-@pytest.mark.slow
-def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
-    ranked, noticed = evaluate(store, FOG, "dense", 0, rng), 0
-    for _ in flips(file(store), 7):
-        try:
-            predictions = store.predictions("dense", FOG.split)
-        except InputError:
-            noticed += 1
-            assert not store.evaluations.is_complete("dense", 0, FOG.split)
-        else:
-            assert_array_equal(predictions.ranked[0], ranked.classes)
-            assert_array_equal(predictions.probabilities[0], ranked.probabilities)
-    assert noticed > file(store).stat().st_size / 14
-
-
 @pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"PAR1"])
 def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng, damage):
     evaluate(store, FOG, "dense", 0, rng)
@@ -114,14 +98,6 @@ def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
         "dense",
         FOG.split,
     )
-
-
-def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
-    """Such as a copied file of the test set."""
-    file(store).parent.mkdir(parents=True)
-    file(store).write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
-    assert store.conditions == ()
-    assert_refused("got a damaged file", store.predictions, "dense", FOG.split)
 
 
 def test_a_benchmark_set_has_its_own_examples(store, rng):

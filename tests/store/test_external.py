@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
-from tests.builders.small_stores import small_study
 from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
@@ -19,7 +18,7 @@ from tfaudit.outlets.html import write_report
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
 from tfaudit.store.judging import Judging
-from tfaudit.store.store import Missing, Store
+from tfaudit.store.store import Missing
 from tfaudit.study.variants import ImportedPredictions
 
 HOSTILE = (
@@ -137,14 +136,6 @@ def test_the_audit_uses_sizes_pairs_groups_and_images(tmp_path, baseline):
     assert open_store(tmp_path).study.variant("x").parent == "dense"
 
 
-def test_notes_mention_pairs_but_no_missing_members(tmp_path, baseline):
-    after = {"x": population(1, members=4), "y": population(2, members=2)}
-    store = import_predictions(tmp_path, baseline, after, name="mine", paired=["x"])
-    notes = " ".join(StudyAudit.read(store, permutations=0).summary.notes)
-    assert "Members of x are made from the baseline's members" in notes
-    assert "members are there" not in notes
-
-
 @pytest.mark.slow
 def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, baseline):
     remark = "2 unreadable images are left out: cat/<b>.jpg, dog/1.png."
@@ -192,21 +183,6 @@ def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baselin
             **changes,
         )
     assert_array_equal(open_store(tmp_path).predictions("x").ranked, fewer.ranked)
-
-
-def test_a_trained_study_is_not_touched(tmp_path, baseline):
-    own = {"name": "mine", "dataset": "given predictions", "model": "models", "variants": ()}
-    store = Store.create(tmp_path, small_study(**own), {})
-    store.save_member("dense", 0, {}, {})
-    assert_refused(
-        "holds another study: its training",
-        import_predictions,
-        tmp_path,
-        baseline,
-        {"x": baseline},
-        name="mine",
-    )
-    assert open_store(tmp_path).members("dense") == (0,)
 
 
 @pytest.mark.parametrize(

@@ -187,13 +187,6 @@ def test_missing_images(store, positions):
     assert_refused(expected, store.images, "other", [0])
 
 
-def test_images_under_a_computed_condition_are_those_of_the_test_set(tmp_path):
-    study = small_study(corruptions=("fog",), severities=(3,))
-    store = Store.create(tmp_path / "foggy", study, {})
-    save_examples(store, images=[b"png", *[b""] * 39])
-    assert store.images("fog-3", [1, 0]) == [b"", b"png"]
-
-
 GROUPS = pd.DataFrame(
     {
         "writer": pd.Categorical(["w1", "w2", None, "w3"] * 10),

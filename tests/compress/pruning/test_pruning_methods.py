@@ -90,18 +90,6 @@ def test_training_equals_a_loop_that_is_written_out(method, gradient):
     assert_same_weights(model, wanted, atol=1e-5)
 
 
-@pytest.mark.nightly  # test_contract.py compiles an update of every method every day
-@pytest.mark.parametrize("method", ["undecayed", "l2"])
-def test_every_way_to_compile_gives_the_same(method):
-    pairs = []
-    for compiling in ({}, {"steps_per_execution": 4, "jit_compile": True}):
-        pairs.append((decayed_model(**compiling), pruning(method, "loss")))
-        fit(*pairs[-1], epochs=1)
-    (plain, expected), (model, callback) = pairs
-    assert_equal_masks(expected.masks(), callback.masks())
-    assert_same_weights(plain, model, atol=1e-5)
-
-
 def test_taking_gradients_moves_neither_statistics_nor_metrics():
     def net():
         keras.utils.set_random_seed(0)

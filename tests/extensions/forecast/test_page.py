@@ -14,22 +14,6 @@ def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("forecast"))
 
 
-def test_the_smallest_margins_come_first(opened, store):
-    rows = forecast(store.predictions("dense")).frame()
-    for page, shown in (("1", rows[:24]), ("5", rows[96:100])):
-        app = opened(variant="fixed-point int8", page=page)
-        drawn = cards(app)
-        assert len(drawn) == len(shown)
-        for card, row in zip(drawn, shown.to_dict("records"), strict=True):
-            assert f'alt="Image {row["example"]}, of class' in card
-            assert f'<dt>margin</dt><dd><div class="tfa-name" title="{row["margin"]:.3f}"' in card
-    assert "Look at these 100 examples first" in words(app)
-    table = app.dataframe[-1].value
-    assert table["margin"].is_monotonic_increasing
-    assert table["second"].tolist() == rows["second"][:100].tolist()
-    assert table["baseline_mode"].tolist() == rows["prediction"][:100].tolist()
-
-
 @pytest.mark.parametrize("key", ["int8", "magnitude-0.9"])
 def test_the_page_counts_the_changes_also_where_members_are_no_pairs(opened, store, key):
     changes = image_changes(*before_and_after(store, key, count_predictions))

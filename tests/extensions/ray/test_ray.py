@@ -114,6 +114,7 @@ def test_the_members_of_a_node_that_is_lost_are_made_on_another(run_on_ray, clus
     assert sorted(member for kind, member in kinds if kind == "done") == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.nightly
 def test_a_run_whose_last_fitting_node_is_lost_goes_on_when_another_comes(run_on_ray, cluster):
     node, done = cluster.add_node(**NODE, num_gpus=1), []
     for event in run_on_ray([Job("dense", 0), Job("child", 0, "dense")], gpus=1):
@@ -150,6 +151,7 @@ def test_what_no_node_can_hold_is_one_line_that_names_the_resource(run_on_ray, w
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.nightly
 def test_gpus_are_shared_or_held_alone(run_on_ray, cluster, tmp_path):
     node = cluster.add_node(**NODE, num_gpus=2)
     try:
@@ -180,6 +182,7 @@ def test_a_process_of_ray_that_dies_is_tried_again(run_on_ray, tmp_path):
     assert "WorkerCrashedError" in seen[1][1]
 
 
+@pytest.mark.nightly
 def test_a_member_for_which_the_memory_of_its_node_does_not_suffice_is_tried_again(
     run_on_ray, cluster, monkeypatch
 ):
@@ -200,6 +203,7 @@ def test_a_member_for_which_the_memory_of_its_node_does_not_suffice_is_tried_aga
     assert seen[-1][0] == "done"
 
 
+@pytest.mark.nightly
 def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(
     run_on_ray, tmp_path, monkeypatch
 ):
@@ -213,6 +217,7 @@ def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(
     wait_for(lambda: is_gone(worker))
 
 
+@pytest.mark.nightly
 def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(
     cluster, tmp_path, monkeypatch
 ):

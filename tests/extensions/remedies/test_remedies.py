@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from tests.builders.refusals import assert_refused
-from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
 from tfaudit import Predictions, Pruned, Quantized
 from tfaudit.analysis.study_audit import StudyAudit
@@ -98,18 +97,6 @@ def test_what_is_refused():
     )
     assert_refused(
         "alpha: got 2, expected a level", remedies, {"r": (DENSE, CONTROL, REMEDIED)}, alpha=2
-    )
-
-
-@pytest.mark.slow
-def test_a_study_with_a_remedy_has_a_section(tmp_path):
-    variants = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), "distillation")]
-    section = sections_of(make_study(tmp_path, variants=tuple(variants)))["remedies"]
-    table = cells(section.tables[0])
-    assert table["measure"] == MEASURES
-    assert set(table["remedy"]) == {"magnitude 90 %, distilled"}
-    assert "remedies" not in sections_of(
-        make_study(tmp_path / "none", variants=tuple(variants[1:]))
     )
 
 

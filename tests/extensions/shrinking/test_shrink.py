@@ -137,13 +137,6 @@ def test_the_frame_counts_channels_and_parameters():
     }
 
 
-def test_nothing_to_remove_changes_nothing():
-    model = small_net()
-    result = shrink(model)
-    assert result.summary()["ratio"] == 1
-    assert_all_close(result.model.get_weights(), model.get_weights())
-
-
 def test_the_model_given_stays_as_it_was():
     model = pruned_net()
     before, config = model.get_weights(), model.get_config()
