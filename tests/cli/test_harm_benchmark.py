@@ -58,7 +58,7 @@ def test_predictions_of_any_framework_become_entries(run):
     assert (rows["a"]["harmed_classes"], rows["a"]["outcome"]) == (0, "pass")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_benchmark_runs_its_studies_and_goes_on(run, tmp_path, monkeypatch):
     tiny = dataclasses.replace(STUDY, name="harm_tiny", population=2)
     monkeypatch.setattr(harm_studies, "studies", {"tiny": tiny})
