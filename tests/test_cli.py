@@ -74,7 +74,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
     assert "Traceback" in json.dumps(list(open_store(tmp_path / "runs/mine").failures().values()))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # `tests/cli/test_until_decided.py` grows simulated populations every day
 def test_a_population_grows_until_the_gate_decides_or_to_its_end(tfaudit, tmp_path):
     write_study(tmp_path / "mine.py", "Pruned(0.5)", population=5)
     command = ["run", "mine.py", "--workers", "1", "--until-decided"]

@@ -167,7 +167,7 @@ def test_the_wheel_is_small_and_says_what_an_index_shows(wheel):
     assert facts.get_payload(decode=True).decode().strip() == expected.strip()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_sdists_of_the_same_files_are_the_same_bytes(tmp_path, tracked_files):
     archives = []
     for name in ("first", "second"):
@@ -293,7 +293,7 @@ def test_the_versions_of_a_container_are_those_that_the_package_allows(extra):
         assert requirement.specifier.contains(versions[name]), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # every day its versions are those that the package allows
 def test_the_steps_of_the_full_container_find_all_that_they_install(tmp_path, wheel):
     run_steps(ROOT / "containers/full.Dockerfile", tmp_path, wheel, dry_run="--dry-run")
 

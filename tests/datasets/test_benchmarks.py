@@ -101,15 +101,6 @@ def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     assert benchmark.classes.tolist() == list(range(993, 1001))
 
 
-def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
-    names = ("blank", *"9876543210")
-    benchmark = load_benchmark(
-        "mock:mnist_corrupted/fog", TrainedModel("folder", names, (28, 28, 1))
-    )
-    assert benchmark.labels.tolist()[:3] == [10, 9, 8]
-    assert benchmark.classes.tolist() == list(range(1, 11))
-
-
 @pytest.mark.slow
 def test_images_of_the_models_shape_are_not_scaled():
     """ImageNet-C was cut to 224 pixels when it was made."""

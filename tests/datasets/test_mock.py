@@ -7,7 +7,6 @@ import tensorflow_datasets as tfds
 from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets import loading
 from tfaudit.datasets.catalogue import test_split as split_to_test
 from tfaudit.datasets.loading import is_available, load_dataset
 from tfaudit.datasets.mock import MOCK_EXAMPLES
@@ -77,18 +76,6 @@ def test_splits_differ_and_can_be_sliced():
 def test_a_mock_is_the_same_in_every_process():
     """As in another process and on another day; PNG keeps every bit of NumPy's generator."""
     assert zlib.crc32(mock("cifar100").images.tobytes()) == 1_246_447_403
-
-
-def test_a_second_reading_is_for_groups_that_are_asked_for(monkeypatch):
-    def twice(self):
-        raise AssertionError("the labels came with the images")
-
-    monkeypatch.setattr(loading._Reader, "groups", twice)
-    assert mock("cifar10").groups.shape == (64, 0)
-    grouped = mock("cifar100")
-    assert (len(grouped.labels), len(grouped.example_ids)) == (64, 64)
-    with pytest.raises(AssertionError, match="came with the images"):
-        _ = grouped.groups
 
 
 def test_available_data_sets():

@@ -56,10 +56,6 @@ def test_the_published_idx_labels_give_the_same(folder, tmp_path, write_idx):
     pd.testing.assert_frame_equal(*frames)
 
 
-def test_digits_know_no_groups():
-    assert load_dataset("digits", "test").groups.shape == (600, 0)
-
-
 def overwrite_labels(folder, rows):
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
     (folder / "qmnist-test-labels.tsv.gz").write_bytes(gzip.compress(text.encode()))

@@ -197,7 +197,7 @@ print(json.dumps({
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # members that are pruned train on two devices every day
 def test_two_replicas_train_as_one(warm_python):
     done = subprocess.run(
         [*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False
