@@ -135,13 +135,13 @@ def accuracies(name: str) -> dict[str, float]:
     model = fitted(build(), EPOCHS, 3e-3)
     figures = {"Keras": accuracy(model)}
     for kind in KINDS:
-        options = {"keep_float": kept} if kind == "int8" else {}
+        options = {"float_layers": kept} if kind == "int8" else {}
         try:
             content = tfaudit.quantize(model, kind, representative=x, **options)
             figures[kind] = accuracy(content)
         except tfaudit.InputError:
             figures[kind] = float("nan")
-    aware = fitted(tfaudit.quantization_aware(model, keep_float=kept), 2, 3e-4)
+    aware = fitted(tfaudit.quantization_aware(model, float_layers=kept), 2, 3e-4)
     figures["QAT"] = accuracy(tfaudit.quantize(aware, "int8"))
     figures["pruned"] = accuracy(fitted(model, 2, 1e-3, tfaudit.Pruning(0.5)))
     return figures

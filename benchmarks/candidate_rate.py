@@ -50,9 +50,9 @@ def main(path: str, data: str, images: int) -> None:
     calibration, shown = examples[:100], examples[100 : 100 + images]
     shared = Conversions(model, representative=calibration)
     files = [(kind, {}) for kind in KINDS if not KINDS[kind].slow]
-    files += [("int8", {"keep_float": "last"})]
+    files += [("int8", {"float_layers": "last"})]
     files += [("int8", {"percentile": percentile}) for percentile in (99.999, 99.99)]
-    files += [("int8", {"percentile": 99.999, "keep_float": layers[:count]}) for count in (1, 3)]
+    files += [("int8", {"percentile": 99.999, "float_layers": layers[:count]}) for count in (1, 3)]
     seconds = []
     for kind, settings in files:
         content, once = timed(lambda kind=kind, settings=settings: shared.file(kind, **settings))

@@ -310,7 +310,7 @@ def main() -> None:
             "int8-float-heads": ("int8", ("heat", "sides")),
         }
         for name, (kind, heads) in kinds.items():
-            file = tfaudit.quantize(dense, kind, representative=some, keep_float=heads)
+            file = tfaudit.quantize(dense, kind, representative=some, float_layers=heads)
             save(name, member, of_file(file, images))
         for percent in (50, 80):
             pruned = build(member)

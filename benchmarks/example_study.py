@@ -15,7 +15,7 @@ from tfaudit.store.store import open_store
 EXAMPLES = Path(__file__).parents[1] / "tfaudit/cli/examples"
 SPARSITIES = (0.3, 0.5)
 VARIANTS = (
-    *(f"magnitude-{sparsity}-treatment=one_shot-spare=logits" for sparsity in SPARSITIES),
+    *(f"magnitude-{sparsity}-treatment=one_shot-unpruned_layers=logits" for sparsity in SPARSITIES),
     *("float16", "dynamic_range", "int8"),
 )
 

@@ -47,7 +47,7 @@ def main(model: str, data: str) -> None:
     files = {
         "float32": tfaudit.quantize(dense, "float32"),
         "int8": tfaudit.quantize(dense, "int8", **options),
-        "int8, last layer float": tfaudit.quantize(dense, "int8", keep_float="last", **options),
+        "int8, last layer float": tfaudit.quantize(dense, "int8", float_layers="last", **options),
     }
     print(f"{len(images):,} images")
     print(f"{'file':22} {'bytes':>11} {'changed':>8} {'of them ties':>13} {'images with ties':>17}")

@@ -146,8 +146,12 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
         calibration = images[choices.first[:count]]
         return Conversions(model, representative=calibration, calibration_examples=count)
 
-    def int8(percentile: float = 100.0, count: int = 100, spared: Iterable[str] = ()) -> bytes:
-        return conversions(count).file("int8", percentile=percentile, keep_float=tuple(spared))
+    def int8(
+        percentile: float = 100.0, count: int = 100, float_layers: Iterable[str] = ()
+    ) -> bytes:
+        return conversions(count).file(
+            "int8", percentile=percentile, float_layers=tuple(float_layers)
+        )
 
     def tried(name: str, *, counts: tuple = ALL, **settings: object) -> None:
         choices.tried(name, functools.partial(int8, **settings), *counts)
@@ -168,7 +172,7 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
     best = min(ranges, key=lambda name: choices.lost(name, choices.first))
     alone = {f"{best}, {layer} in float": layer for layer in layers}
     for name, layer in alone.items():
-        tried(name, counts=(MEASURED,), percentile=ranges[best], spared=[layer])
+        tried(name, counts=(MEASURED,), percentile=ranges[best], float_layers=[layer])
     # ties go to the smaller file
     order = sorted(alone, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
     ranked = [alone[name] for name in order if choices.size(name) <= most]
@@ -176,7 +180,7 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
         tried(
             f"{best}, {count} of the layers in float",
             percentile=ranges[best],
-            spared=ranked[:count],
+            float_layers=ranked[:count],
         )
     calibration = images[choices.first[:100]]
     choices.tried(

@@ -25,7 +25,7 @@ STUDY = Study(
     dataset="cifar10",
     model="cifar_convnet",
     training=Training(epochs=6, learning_rate=0.2, decay="cosine", warmup=1.0, weight_decay=5e-4),
-    variants=(Pruned(0.8, begin=0.5, end=0.75, spare=("logits",)),),
+    variants=(Pruned(0.8, begin=0.5, end=0.75, unpruned_layers=("logits",)),),
     model_options={"filters": [8, 16, 32, 64]},
     population=6,
     limit=10_000,

@@ -49,7 +49,7 @@ study = Study(
     ),
     variants=(
         *(
-            Pruned(sparsity, begin=5 / 32, end=8 / 32, frequency=100, spare=("logits",))
+            Pruned(sparsity, begin=5 / 32, end=8 / 32, frequency=100, unpruned_layers=("logits",))
             for sparsity in (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
         ),
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),

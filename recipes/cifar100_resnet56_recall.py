@@ -33,7 +33,13 @@ study = Study(
     training=TRAINING,
     retraining=RETRAINING,
     variants=tuple(
-        Pruned(ratio=ratio, method=method, scope="global", treatment="finetune", spare=("logits",))
+        Pruned(
+            ratio=ratio,
+            method=method,
+            scope="global",
+            treatment="finetune",
+            unpruned_layers=("logits",),
+        )
         for method in ("magnitude", "undecayed")
         for ratio in (2, 4, 10, 20, 50)
     ),

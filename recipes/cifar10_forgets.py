@@ -60,7 +60,7 @@ from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
-pruned = [Pruned(sparsity, spare=("logits",)) for sparsity in (0.3, 0.5, 0.7, 0.9)]
+pruned = [Pruned(sparsity, unpruned_layers=("logits",)) for sparsity in (0.3, 0.5, 0.7, 0.9)]
 
 study = Study(
     name="cifar10_forgets",
@@ -78,7 +78,7 @@ study = Study(
     variants=(
         *pruned,
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
-        Quantized("int8", keep_float="last"),
+        Quantized("int8", float_layers="last"),
     ),
     population=30,
     corruptions=tuple(CORRUPTIONS),

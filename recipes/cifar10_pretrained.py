@@ -121,14 +121,22 @@ study = Study(
     ),
     variants=(
         *(
-            Pruned(sparsity, treatment="one_shot", spare=("logits",))
+            Pruned(sparsity, treatment="one_shot", unpruned_layers=("logits",))
             for sparsity in (0.3, 0.5, 0.7)
         ),
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
-        Quantized("int8", keep_float="last"),
-        *(Pruned(sparsity, treatment="finetune", spare=("logits",)) for sparsity in (0.7, 0.9)),
+        Quantized("int8", float_layers="last"),
         *(
-            Pruned(sparsity, treatment=treatment, spare=("logits",), batch_norm="recalibrated")
+            Pruned(sparsity, treatment="finetune", unpruned_layers=("logits",))
+            for sparsity in (0.7, 0.9)
+        ),
+        *(
+            Pruned(
+                sparsity,
+                treatment=treatment,
+                unpruned_layers=("logits",),
+                batch_norm="recalibrated",
+            )
             for treatment, levels in (("one_shot", (0.5, 0.7)), ("finetune", (0.7, 0.9)))
             for sparsity in levels
         ),
@@ -137,5 +145,5 @@ study = Study(
     smoke_options={"blocks": 1},
     corruptions=("gaussian_noise", "brightness", "contrast", "jpeg_compression"),
     severities=(3,),
-    corrupted_variants=("magnitude-0.5-treatment=one_shot-spare=logits", "int8"),
+    corrupted_variants=("magnitude-0.5-treatment=one_shot-unpruned_layers=logits", "int8"),
 )

@@ -53,7 +53,7 @@ study = dataclasses.replace(
     ),
     variants=(
         *(
-            Pruned(0.9, treatment="finetune", spare=("logits",), remedy=remedy)
+            Pruned(0.9, treatment="finetune", unpruned_layers=("logits",), remedy=remedy)
             for remedy in ((), distillation)
         ),
         Quantized("int8"),

@@ -28,7 +28,11 @@ import dataclasses
 from tfaudit.recipes import cifar10_repair
 from tfaudit.study.variants import Pruned
 
-_settings = {"treatment": "finetune", "spare": ("logits",), "remedy": cifar10_repair.distillation}
+_settings = {
+    "treatment": "finetune",
+    "unpruned_layers": ("logits",),
+    "remedy": cifar10_repair.distillation,
+}
 first = Pruned(0.9, **_settings)
 second = Pruned(0.9, **_settings, after=first.key, batch_norm="recalibrated")
 

@@ -54,8 +54,10 @@ Where [F] is silent: its schedule for CIFAR-10 is not known; rates, epochs and t
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
-gradual = [Pruned(sparsity, begin=0.7, end=0.85, spare=("logits",)) for sparsity in (0.7, 0.9)]
-finetuned = {"treatment": "finetune", "spare": ("logits",), "batch_norm": "recalibrated"}
+gradual = [
+    Pruned(sparsity, begin=0.7, end=0.85, unpruned_layers=("logits",)) for sparsity in (0.7, 0.9)
+]
+finetuned = {"treatment": "finetune", "unpruned_layers": ("logits",), "batch_norm": "recalibrated"}
 
 plan = {
     "decay": "cosine",
@@ -73,7 +75,7 @@ study = Study(
     variants=(
         *gradual,
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8", "int4")),
-        Quantized("int8", keep_float="last"),
+        Quantized("int8", float_layers="last"),
         Quantized("int8", remedy="quantization_aware"),
         *(
             Pruned(sparsity, remedy=remedy, **finetuned)

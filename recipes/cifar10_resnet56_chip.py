@@ -42,7 +42,7 @@ study = Study(
             granularity="channel",
             axis=-1,
             treatment="finetune",
-            spare=("logits",),
+            unpruned_layers=("logits",),
         )
         for ratio in (1.75, 3.33, 8.27, 19.11)
     ),

@@ -42,7 +42,13 @@ def tickets(levels: int) -> tuple[Pruned, ...]:
         after = variants[-1].key if variants else "dense"
         ratio = round(1.25**level, 2)
         variants.append(
-            Pruned(ratio=ratio, scope="global", treatment="rewind", spare=("logits",), after=after)
+            Pruned(
+                ratio=ratio,
+                scope="global",
+                treatment="rewind",
+                unpruned_layers=("logits",),
+                after=after,
+            )
         )
     return tuple(variants)
 

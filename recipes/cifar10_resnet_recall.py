@@ -56,7 +56,13 @@ study = Study(
     training=TRAINING,
     retraining=RETRAINING,
     variants=tuple(
-        Pruned(ratio=ratio, method=method, scope=scope, treatment="finetune", spare=("logits",))
+        Pruned(
+            ratio=ratio,
+            method=method,
+            scope=scope,
+            treatment="finetune",
+            unpruned_layers=("logits",),
+        )
         for method, scope in (
             ("magnitude", "global"),
             ("gradient", "global"),

@@ -46,7 +46,7 @@ study = Study(
     ),
     variants=(
         *(
-            Pruned(sparsity, begin=5 / 32, end=8 / 32, frequency=500, spare=("logits",))
+            Pruned(sparsity, begin=5 / 32, end=8 / 32, frequency=500, unpruned_layers=("logits",))
             for sparsity in (0.1, 0.3, 0.5, 0.7, 0.9)
         ),
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),

@@ -34,7 +34,7 @@ study = Study(
             Quantized("float16"),
             Quantized("dynamic_range"),
             Quantized("int8"),
-            Quantized("int8", keep_float="last"),
+            Quantized("int8", float_layers="last"),
         ),
     ),
     population=10,

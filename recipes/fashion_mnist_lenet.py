@@ -41,7 +41,7 @@ study = Study(
     variants=(
         *(Pruned(sparsity) for sparsity in (0.1, 0.3, 0.5, 0.7, 0.9)),
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
-        Quantized("int8", keep_float="last"),
+        Quantized("int8", float_layers="last"),
     ),
     population=30,
 )

@@ -71,7 +71,9 @@ study = Study(
     training=Training(epochs=30, **plan),
     retraining=Training(epochs=15, **plan),
     variants=tuple(
-        Pruned(ratio=ratio, method=method, treatment="finetune", spare=("logits",), **options)
+        Pruned(
+            ratio=ratio, method=method, treatment="finetune", unpruned_layers=("logits",), **options
+        )
         for method, options in (
             ("magnitude", {"scope": "global"}),
             ("undecayed", {"scope": "global", "decay": 5e-4}),

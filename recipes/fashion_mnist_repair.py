@@ -46,7 +46,9 @@ study = Study(
     training=Training(epochs=8, learning_rate=0.01, momentum=0.9, nesterov=True, **plan),
     retraining=Training(epochs=36, optimizer="adam", learning_rate=0.003, decay="cosine", **plan),
     variants=tuple(
-        Pruned(0.95, treatment="finetune", scope="global", spare=("logits",), remedy=remedy)
+        Pruned(
+            0.95, treatment="finetune", scope="global", unpruned_layers=("logits",), remedy=remedy
+        )
         for remedy in ((), distillation)
     ),
     population=10,

@@ -82,7 +82,9 @@ RATE = 0.1 * BATCH / 256
 PREPARED = Path(f"{data_folder()}/imagenet2012_corrupted").is_dir()
 
 pruned = tuple(
-    Pruned(sparsity, begin=5000 / STEPS, end=8000 / STEPS, frequency=500, spare=("logits",))
+    Pruned(
+        sparsity, begin=5000 / STEPS, end=8000 / STEPS, frequency=500, unpruned_layers=("logits",)
+    )
     for sparsity in (0.1, 0.3, 0.5, 0.7, 0.9)
 )
 

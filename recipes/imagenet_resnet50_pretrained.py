@@ -51,7 +51,8 @@ from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
 pruned = [
-    Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)
+    Pruned(sparsity, treatment="one_shot", unpruned_layers=("predictions",))
+    for sparsity in (0.3, 0.5, 0.7)
 ]
 
 study = Study(

@@ -49,7 +49,7 @@ study = Study(
     training=Training(epochs=30, **plan),
     retraining=Training(epochs=15, **plan),
     variants=tuple(
-        Pruned(ratio=ratio, scope="global", treatment="finetune", spare=("logits",))
+        Pruned(ratio=ratio, scope="global", treatment="finetune", unpruned_layers=("logits",))
         for ratio in (2, 4, 10, 20, 50)
     ),
     population=30,

@@ -42,12 +42,12 @@ def quantized(*left_out: str) -> Iterator[Variant]:
     for kind in ("float16", "dynamic_range", "int8", "int16x8", "int4"):
         if kind not in left_out:
             yield Quantized(kind)
-    yield Quantized("int8", keep_float="last")
+    yield Quantized("int8", float_layers="last")
 
 
 def pruned(last: str, *, has_batch_norm: bool = False) -> Iterator[Variant]:
     """Yield pruned variants that are fine-tuned, with and without distillation, and removed channels."""
-    settings = {"treatment": "finetune", "spare": (last,)}
+    settings = {"treatment": "finetune", "unpruned_layers": (last,)}
     if has_batch_norm:
         settings["batch_norm"] = "recalibrated"
     for sparsity in SPARSITIES:
@@ -138,7 +138,7 @@ _all = (
                 Pruned(
                     sparsity,
                     treatment="one_shot",
-                    spare=("predictions",),
+                    unpruned_layers=("predictions",),
                     batch_norm="recalibrated",
                 )
                 for sparsity in SPARSITIES

@@ -110,7 +110,7 @@ def test_argmax_stands_beside_and_does_depend_on_the_order():
         assert reading.argmax_change_pp[-1] < reading.change_pp[-1] - 1
         figures, explained, advice = reading.sentences()
         assert "argmax" in figures
-        assert 'keep_float="last"' in advice
+        assert 'float_layers="last"' in advice
         assert (explained, advice) == (EXPLAINED, ADVICE)
     assert changes[0]["ship"] > 0 > changes[1]["ship"]
 

@@ -142,7 +142,7 @@ def test_nesting_changes_nothing(before, last, behind, cuts):
 )
 def test_they_stay_in_float_and_all_others_do_not(build):
     model = build()
-    content = quantize(model, "int8", representative=IMAGES, keep_float="last")
+    content = quantize(model, "int8", representative=IMAGES, float_layers="last")
     kinds = [
         (kind, dtype)
         for kind, dtype, _ in operators(content)
@@ -156,7 +156,7 @@ def test_they_stay_in_float_and_all_others_do_not(build):
 @pytest.mark.slow
 def test_only_the_layers_of_the_output_that_is_converted_stay_in_float():
     content = quantize(
-        two_outputs(), "int8", representative=IMAGES, keep_float="last", output="age"
+        two_outputs(), "int8", representative=IMAGES, float_layers="last", output="age"
     )
     dense = [dtype for kind, dtype, _ in operators(content) if kind == "FULLY_CONNECTED"]
     assert dense == [np.int8, np.int8, np.float32]
@@ -167,7 +167,10 @@ def test_in_a_list_the_word_is_the_name_of_a_layer():
     found = {
         word: [dtype.name for kind, dtype, _ in operators(content) if kind == "FULLY_CONNECTED"]
         for word, content in (
-            (repr(names), quantize(called_last(), "int8", representative=IMAGES, keep_float=names))
+            (
+                repr(names),
+                quantize(called_last(), "int8", representative=IMAGES, float_layers=names),
+            )
             for names in ("last", ["last"])
         )
     }
@@ -201,5 +204,5 @@ def built(model):
 )
 def test_a_model_without_last_layers_is_refused(model, message):
     with pytest.raises(InputError) as caught:
-        quantize(model(), "int8", representative=np.eye(4, dtype=np.float32), keep_float="last")
-    assert str(caught.value) == f"keep_float: got {message}, expected names of layers"
+        quantize(model(), "int8", representative=np.eye(4, dtype=np.float32), float_layers="last")
+    assert str(caught.value) == f"float_layers: got {message}, expected names of layers"

@@ -26,7 +26,7 @@ CHAIN = rounds(2, 0.5, method="random")
 VARIANTS = (
     Pruned(0.6, treatment="one_shot"),
     Pruned(0.6, treatment="finetune", scope="global"),
-    Pruned(ratio=4, treatment="finetune", spare=("logits",)),
+    Pruned(ratio=4, treatment="finetune", unpruned_layers=("logits",)),
     Pruned(0.6, method="undecayed", treatment="finetune", decay=5e-4),
     *CHAIN,
     Pruned(0.5, method="l1", treatment="finetune", granularity="channel"),
@@ -203,8 +203,8 @@ def test_biases_may_be_left_out_of_a_ratio():
             "method: got 'l1', expected .* with granularity='weight'",
         ),
         (
-            Pruned(0.5, treatment="one_shot", spare=("nope",)),
-            "spare: got 'nope', no layer with a kernel, expected names among",
+            Pruned(0.5, treatment="one_shot", unpruned_layers=("nope",)),
+            "unpruned_layers: got 'nope', no layer with a kernel, expected names among",
         ),
         (Pruned(ratio=500, treatment="one_shot"), "ratio: got 500, expected below"),
     ],

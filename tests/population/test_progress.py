@@ -90,7 +90,9 @@ def test_evaluations_are_counted_one_by_one():
 def test_a_live_bar_is_one_line_of_80_columns():
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     progress = LiveProgress(console)
-    jobs = [Job(f"magnitude-0.5-treatment=one_shot-spare=logits-{i}", 0) for i in range(9)]
+    jobs = [
+        Job(f"magnitude-0.5-treatment=one_shot-unpruned_layers=logits-{i}", 0) for i in range(9)
+    ]
     progress.begin(jobs, 70, then={"evaluations": 840})
     for job in jobs:
         progress.update(Event("started", job))

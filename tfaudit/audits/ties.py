@@ -22,7 +22,7 @@ EXPLAINED = (
 )
 ADVICE = (
     "An int8 file whose last layer stays in float hardly has any ties: "
-    '`tfaudit.quantize(model, "int8", keep_float="last", ...)`.'
+    '`tfaudit.quantize(model, "int8", float_layers="last", ...)`.'
 )
 
 

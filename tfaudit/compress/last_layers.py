@@ -56,7 +56,7 @@ def kept_layers(
     """
     if isinstance(names, str) and names == LAST:  # comparing a column gives no truth
         return {LAST: last_layers(model, output)}
-    kept = layers_by_name(model, names, "keep_float")
+    kept = layers_by_name(model, names, "float_layers")
     return {name: [layer] for name, layer in kept.items()}
 
 
@@ -91,4 +91,4 @@ def _require_graph(model: keras.Model) -> None:
 
 
 def _without(model: str) -> InputError:
-    return InputError("keep_float", f"{LAST!r} for {model}", "names of layers")
+    return InputError("float_layers", f"{LAST!r} for {model}", "names of layers")

@@ -134,7 +134,7 @@ class MemberMaker:
     ) -> tuple[bytes, pd.DataFrame | None]:
         """Return the flatbuffer of a member, and its history if it is trained for int8 first."""
         parent = self._parent(variant.after, member)
-        kept = variant.keep_float
+        kept = variant.float_layers
         history = None
         if variant.remedies:
             parent = _copy_to_train(variant, parent)
@@ -147,7 +147,7 @@ class MemberMaker:
             parent,
             variant.kind,
             representative=self._calibration_examples(variant),
-            keep_float=kept,
+            float_layers=kept,
             percentile=variant.percentile,
             per_channel=variant.per_channel,
             sparse=variant.sparse,
@@ -267,15 +267,15 @@ class MemberMaker:
 def _check_conversion(model: keras.Model, variant: Quantized) -> None:
     """Raise an `InputError` if a model, trained or not, has layers that cannot be quantized as a variant says."""
     if variant.remedies:
-        variant.remedies[0].check(model, variant.keep_float)
+        variant.remedies[0].check(model, variant.float_layers)
     else:
         check_layers(model, variant.kind)
-        kept_layers(model, variant.keep_float)
+        kept_layers(model, variant.float_layers)
 
 
 def _copy_to_train(variant: Quantized, model: keras.Model) -> keras.Model:
     """Return the copy of a model that the remedy of a variant trains before it is quantized."""
-    return cast(keras.Model, variant.remedies[0].copy(model, variant.keep_float))
+    return cast(keras.Model, variant.remedies[0].copy(model, variant.float_layers))
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
@@ -429,13 +429,15 @@ def _set_goal(trainer: AnyTrainer, variant: Pruned) -> float:
 
 def _layers(model: keras.Model, variant: Pruned) -> list[str] | None:
     """Return the names of the layers to prune; None for all."""
-    if variant.spare:
+    if variant.unpruned_layers:
         names = kernel_layers(model)
-        for unknown in [name for name in variant.spare if name not in names][:1]:
+        for unknown in [name for name in variant.unpruned_layers if name not in names][:1]:
             raise InputError(
-                "spare", f"{unknown!r}, no layer with a kernel", f"names among {', '.join(names)}"
+                "unpruned_layers",
+                f"{unknown!r}, no layer with a kernel",
+                f"names among {', '.join(names)}",
             )
-        return [name for name in names if name not in variant.spare]
+        return [name for name in names if name not in variant.unpruned_layers]
     return None if variant.layers is None else list(variant.layers)
 
 

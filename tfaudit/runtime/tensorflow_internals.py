@@ -12,7 +12,7 @@ from tfaudit.errors import InputError
 
 def quantize_calibrated(
     content: bytes,
-    spared: Iterable[str],
+    float_operators: Iterable[str],
     *,
     verified: bool,
     per_channel: bool = True,
@@ -24,7 +24,7 @@ def quantize_calibrated(
 
     Args:
         content: the bytes of a float flatbuffer with the ranges of its activations.
-        spared: names of operators that stay in float.
+        float_operators: names of operators that stay in float.
         verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
         per_channel: whether each channel of a kernel has a scale of its own.
         io: type of inputs and outputs.
@@ -40,13 +40,13 @@ def quantize_calibrated(
         raise InputError(
             "tensorflow",
             f"version {tf.__version__}, which does not quantize a calibrated file",
-            "TensorFlow 2.21 for keep_float, percentile, per_channel and sensitivity",
+            "TensorFlow 2.21 for float_layers, percentile, per_channel and sensitivity",
         ) from None
     return bytes(
         mlir_quantize(
             content,
             disable_per_channel=not per_channel,
-            denylisted_nodes=list(spared),
+            denylisted_nodes=list(float_operators),
             enable_numeric_verify=verified,
             input_data_type=getattr(tf, io),
             output_data_type=getattr(tf, io),

@@ -33,7 +33,7 @@ TITLE_SETTINGS = (
     "end",
     "frequency",
     "layers",
-    "spare",
+    "unpruned_layers",
     "gradient",
     "decay",
     "count_biases",
@@ -145,7 +145,7 @@ class Pruned(Remedied):
         treatment: how members are pruned and trained, one of the treatments above.
         after: key of the variant whose members are pruned, "dense" or an earlier round.
         rewind_to: step of the dense training to rewind to; 0 is the initialisation.
-        spare: names of layers not to prune, such as `("logits",)`, the classifier ([R], [F]).
+        unpruned_layers: names of layers not to prune, such as `("logits",)`, the classifier ([R], [F]).
         granularity: "weight", or "channel" for whole slices of a kernel.
         axis: axis of a kernel's channels, -2 for inputs ([P]) or -1 for outputs.
         gradient: gradients for methods that use them: of the whole loss, "loss" ([R]'s text), or of its data term,
@@ -169,7 +169,7 @@ class Pruned(Remedied):
     treatment: str = "gradual"
     after: str = "dense"
     rewind_to: int = 0
-    spare: tuple[str, ...] = ()
+    unpruned_layers: tuple[str, ...] = ()
     granularity: str = "weight"
     axis: int = -2
     gradient: str = "loss"
@@ -183,7 +183,7 @@ class Pruned(Remedied):
         set_fields(
             self,
             layers=None if self.layers is None else tuple(self.layers),
-            spare=tuple(self.spare),
+            unpruned_layers=tuple(self.unpruned_layers),
             remedy=remedies_of(self.remedy),
         )
         one = (self.sparsity is None) != (self.ratio is None)
@@ -204,7 +204,7 @@ class Pruned(Remedied):
                 "True unless a ratio is given",
             ),
             after=(self.after == "dense" or not gradual, "'dense' for gradual pruning"),
-            spare=(not (self.layers and self.spare), "() if layers are given"),
+            unpruned_layers=(not (self.layers and self.unpruned_layers), "() if layers are given"),
         )
         check_least(self, frequency=1, rewind_to=0, decay=0)
         check_settings(self, rewind_to=(not self.rewind_to or rewound, "0 unless 'rewind'"))
@@ -286,7 +286,7 @@ class Quantized(Remedied):
         remedy: "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`, only for "int8" of dense members: a
             copy of the dense member is trained for int8 first, with the study's `retraining`, or else its `training`.
             None by default.
-        keep_float: layers that stay in float, for "int8" and "int4": "last" or names, such as `("logits",)`, as in
+        float_layers: layers that stay in float, for "int8" and "int4": "last" or names, such as `("logits",)`, as in
             `quantize`. "last" is the last layer, whose int8 scores, having 256 levels, often tie. None by default.
         percentile: percentile at which the ranges of values end, only for "int8", as in `quantize`; 100 by default.
         per_channel: whether each channel of a kernel has a scale of its own, only for "int8", as in `quantize`.
@@ -300,7 +300,7 @@ class Quantized(Remedied):
 
     kind: str
     remedy: Any = ()
-    keep_float: str | tuple[str, ...] = ()
+    float_layers: str | tuple[str, ...] = ()
     percentile: float = 100.0
     per_channel: bool = True
     sparse: bool = False
@@ -315,10 +315,10 @@ class Quantized(Remedied):
         require_one_of("io", self.io, IO_TYPES)
         require_one_of("calibration", self.calibration, CALIBRATIONS)
         set_fields(self, remedy=remedies_of(self.remedy, QUANTIZATION_REMEDIES))
-        if self.keep_float != LAST:
-            named = not isinstance(self.keep_float, str)
-            check_settings(self, keep_float=(named, f"{LAST!r} or a tuple of names of layers"))
-            set_fields(self, keep_float=tuple(self.keep_float))
+        if self.float_layers != LAST:
+            named = not isinstance(self.float_layers, str)
+            check_settings(self, float_layers=(named, f"{LAST!r} or a tuple of names of layers"))
+            set_fields(self, float_layers=tuple(self.float_layers))
         is_int8 = self.kind == "int8"
         whole = self.percentile == 100
         check_settings(self, percentile=(50 < self.percentile <= 100, "above 50 and at most 100"))
@@ -335,7 +335,7 @@ class Quantized(Remedied):
         )
         in_float = KINDS[self.kind].bits > 0 or (is_int8 and self.io == FLOAT)
         expected = f"() unless 'int4', or 'int8' with io {FLOAT!r}"
-        check_settings(self, keep_float=(in_float or not self.keep_float, expected))
+        check_settings(self, float_layers=(in_float or not self.float_layers, expected))
         remedy = _text(self.remedy)
         require(is_int8 or not remedy, "remedy", remedy, "none unless 'int8'")
         of_dense = self.after == Dense().key and whole and self.per_channel
@@ -355,17 +355,17 @@ class Quantized(Remedied):
 
     @property
     def key(self) -> str:
-        """The kind, and settings off their defaults, such as `int8-keep_float=last`."""
+        """The kind, and settings off their defaults, such as `int8-float_layers=last`."""
         return self.kind + self._key_of_settings("kind")
 
     @property
     def title(self) -> str:
         """The kind as [F] table 2 names it, what stays in float, and what else differs from plain quantization."""
         parts = [KINDS[self.kind].title]
-        if self.keep_float == LAST:
+        if self.float_layers == LAST:
             parts.append("last layer float")
         else:
-            parts += [f"{name} float" for name in self.keep_float]
+            parts += [f"{name} float" for name in self.float_layers]
         parts += [remedy.title for remedy in self.remedies]
         if self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")

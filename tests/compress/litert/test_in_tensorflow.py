@@ -37,7 +37,7 @@ def network(*more):
 
 def test_bytes_are_those_of_this_process(tmp_path, warm):
     model = network()
-    settings = {"representative": IMAGES, "keep_float": "last"}
+    settings = {"representative": IMAGES, "float_layers": "last"}
     content = quantized_in_tensorflow(model, "int8", settings)
     model.save(tmp_path / "model.keras")
     assert content == quantize(tmp_path / "model.keras", "int8", **settings)

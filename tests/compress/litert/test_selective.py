@@ -1,4 +1,4 @@
-"""keep_float and percentile: what stays in float, and the public debugger of TensorFlow as the other path."""
+"""float_layers and percentile: what stays in float, and the public debugger of TensorFlow as the other path."""
 
 import functools
 
@@ -57,7 +57,7 @@ def float_operators(content):
     ids=["conv2d", "two", "last", "fused"],
 )
 def test_named_layers_stay_float_and_others_do_not(model, names, kinds):
-    content = quantize(model, "int8", representative=IMAGES, keep_float=names)
+    content = quantize(model, "int8", representative=IMAGES, float_layers=names)
     assert float_operators(content) == kinds
     assert_allclose(Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.02)
     assert "call" not in vars(model.get_layer("conv2d"))
@@ -93,15 +93,15 @@ def debugged(model, tmp_path_factory):
 @pytest.mark.slow
 def test_the_public_debugger_gives_the_same_file(debugged):
     own = Calibrated(debugged.calibrated_model)
-    spared = own.operators.of(0)
-    assert len(spared) == 1
-    options = tf.lite.experimental.QuantizationDebugOptions(denylisted_nodes=spared)
+    float_operators = own.operators.of(0)
+    assert len(float_operators) == 1
+    options = tf.lite.experimental.QuantizationDebugOptions(denylisted_nodes=float_operators)
     with captured_output():
         debugged._debug_options = (
             options  # its public setter makes the slow file of the debugger as well
         )
         expected = debugged.get_nondebug_quantized_model()
-        found = own.quantized(spared)
+        found = own.quantized(float_operators)
     assert found == expected
     assert found != own.quantized()
 
@@ -130,7 +130,7 @@ def test_the_number_of_calibration_examples(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{}, {"keep_float": ["dense"]}, {"io": "int8"}])
+@pytest.mark.parametrize("settings", [{}, {"float_layers": ["dense"]}, {"io": "int8"}])
 def test_hardware_without_scales_per_channel_has_one_per_kernel(model, settings):
     """The weights are those of the largest one of the whole kernel, in 127 steps; of each channel by default."""
     kernels = [layer.kernel.numpy() for layer in model.layers if hasattr(layer, "kernel")]
@@ -152,4 +152,4 @@ def test_hardware_without_scales_per_channel_has_one_per_kernel(model, settings)
                 if is_kernel and len(scales) and np.allclose(scales, expected, rtol=1e-5):
                     values = interpreter.get_tensor(tensor["index"])
                     found += np.abs(values.reshape(kernel.shape[-1], -1).T - flat).max() <= 1
-        assert found == len(kernels) - len(settings.get("keep_float", ()))
+        assert found == len(kernels) - len(settings.get("float_layers", ()))

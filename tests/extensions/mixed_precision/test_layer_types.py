@@ -77,13 +77,13 @@ def test_the_layer_that_int4_ruins_comes_first(rng):
     x[:, :4] = rng.normal(size=(200, 4))
     data = x, x[:, :4].argmax(axis=1)
     alone = quantization_sensitivity(
-        model, data, representative=x[:20], kind="int4", mode="alone", progress=False
+        model, data, representative=x[:20], kind="int4", mode="only_one", progress=False
     )
     table = alone.frame().set_index("layer")
     assert table.loc["ruined", "class_divergence"] > 0.2 > table.loc["fine", "class_divergence"]
     assert alone.summary()["first_layer"] == "ruined"
-    spared = quantization_sensitivity(
+    sensitivity = quantization_sensitivity(
         model, data, representative=x[:20], kind="int4", progress=False
     ).frame()
-    assert spared["layer"][0] == "ruined"
-    assert spared["negative_flips"][0] < spared["negative_flips"][1]
+    assert sensitivity["layer"][0] == "ruined"
+    assert sensitivity["negative_flips"][0] < sensitivity["negative_flips"][1]

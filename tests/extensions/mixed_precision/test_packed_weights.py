@@ -90,7 +90,7 @@ def test_single_layers_have_types_of_their_own(model, int4):
         "StatefulPartitionedCall": "int4",
     }
     mixed = quantize(
-        model, "int4", layer_types={"conv": "int8", "hidden": "float16"}, keep_float="last"
+        model, "int4", layer_types={"conv": "int8", "hidden": "float16"}, float_layers="last"
     )
     assert types(mixed) == {
         "conv": "int8",
@@ -114,7 +114,7 @@ def test_a_model_is_converted_once_for_all_kinds(model, monkeypatch):
     files = {
         settings: conversions.file(kind, **dict(settings))
         for kind in ("float32", "int4", "int8")
-        for settings in [(("keep_float", ("conv",)),), (("keep_float", ("hidden",)),), ()]
+        for settings in [(("float_layers", ("conv",)),), (("float_layers", ("hidden",)),), ()]
         if kind != "float32" or not settings
     }
     assert made == [

@@ -44,15 +44,15 @@ def data(model):
 
 
 @pytest.fixture(scope="module")
-def spared(model, data):
+def all_but_one(model, data):
     return quantization_sensitivity(model, data, representative=X[:50], progress=False)
 
 
 @pytest.mark.slow
-def test_model_explorer_gets_a_value_for_the_operators_of_every_layer(model, spared):
-    avoided = spared.frame().set_index("layer")["avoided"]
-    graph = json.loads(node_data(spared))["main"]
-    for options in ({}, {"keep_float": ["odd"]}):
+def test_model_explorer_gets_a_value_for_the_operators_of_every_layer(model, all_but_one):
+    avoided = all_but_one.frame().set_index("layer")["avoided"]
+    graph = json.loads(node_data(all_but_one))["main"]
+    for options in ({}, {"float_layers": ["odd"]}):
         content = quantize(model, "int8", representative=X[:50], **options)
         names = {
             tensor["name"] for tensor in Interpreter(model_content=content).get_tensor_details()
@@ -69,18 +69,18 @@ def test_model_explorer_gets_a_value_for_the_operators_of_every_layer(model, spa
 
 
 @pytest.mark.slow
-def test_every_row_is_what_keep_float_gives(model, data, spared):
-    frame = spared.frame().set_index("layer")
+def test_every_row_is_what_float_layers_gives(model, data, all_but_one):
+    frame = all_but_one.frame().set_index("layer")
     assert set(frame.index) == {"conv", "odd", "scores"}
     assert frame.index[0] == "odd"
     files = {
-        name: quantize(model, "int8", representative=X[:50], keep_float=name)
+        name: quantize(model, "int8", representative=X[:50], float_layers=name)
         for name in ("odd", "conv")
     }
     files["plain"] = quantize(model, "int8", representative=X[:50])
     pairs = compare_models(model, files, data)
     plain = pairs.pop("plain")
-    assert spared.plain.summary()["flips"] == plain.summary()["flips"]
+    assert all_but_one.plain.summary()["flips"] == plain.summary()["flips"]
     assert plain.overall.lost > 10
     for name, pair in pairs.items():
         row, summary = frame.loc[name], pair.summary()
@@ -99,14 +99,15 @@ def test_every_row_is_what_keep_float_gives(model, data, spared):
 
 
 @pytest.mark.slow
-def test_ranges_may_end_at_a_percentile_of_which_layers_are_spared(model, data):
+def test_ranges_may_end_at_a_percentile_with_any_layers_in_float(model, data):
     settings = {"representative": X[:50], "percentile": 97}
     found = quantization_sensitivity(
         model, data, layers=["scores"], rmse=False, progress=False, **settings
     )
-    spare = {"plain": (), "scores": "scores"}
+    float_layers = {"plain": (), "scores": "scores"}
     files = {
-        name: quantize(model, "int8", keep_float=kept, **settings) for name, kept in spare.items()
+        name: quantize(model, "int8", float_layers=kept, **settings)
+        for name, kept in float_layers.items()
     }
     pairs = compare_models(model, files, data)
     names = ("negative_flips", "positive_flips", "flips")
@@ -117,13 +118,13 @@ def test_ranges_may_end_at_a_percentile_of_which_layers_are_spared(model, data):
 
 
 @pytest.mark.slow
-def test_alone_only_that_layer_is_rounded(model, data, spared):
+def test_only_that_layer_is_rounded(model, data, all_but_one):
     alone = quantization_sensitivity(
         model,
         data,
         representative=X[:50],
         layers=["odd", "scores"],
-        mode="alone",
+        mode="only_one",
         rmse=False,
         progress=False,
     )
@@ -146,12 +147,12 @@ def test_alone_only_that_layer_is_rounded(model, data, spared):
     ]
 
 
-def test_the_rounding_errors_stand_beside(spared):
-    errors = spared.frame().set_index("layer")["rmse"]
+def test_the_rounding_errors_stand_beside(all_but_one):
+    errors = all_but_one.frame().set_index("layer")["rmse"]
     assert errors.notna().all()
     assert 0.2 < errors["conv"] < 2  # half a step is 0.29 root mean square
-    assert spared.summary()["first_layer"] == "odd"
-    assert spared.chart().to_dict()
+    assert all_but_one.summary()["first_layer"] == "odd"
+    assert all_but_one.chart().to_dict()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_the_rounding_errors_stand_beside(spared):
         ),
         ({"layers": []}, r"layers: got \[\], expected one layer or more"),
         ({"percentile": 40}, "percentile: got 40, expected above 50 and at most 100"),
-        ({"mode": "both"}, "mode: got 'both', expected 'spared' or 'alone'"),
+        ({"mode": "both"}, "mode: got 'both', expected 'all_but_one' or 'only_one'"),
         ({"representative": X[:, :3]}, r"representative: got shape \(100, 3, 6, 1\)"),
     ],
     ids=["unknown", "none", "percentile", "mode", "images"],

@@ -339,7 +339,7 @@ def small(last="softmax", dtype=None):
 
 @pytest.mark.slow
 def test_a_layer_can_stay_float():
-    aware = compiled(quantization_aware(small(), keep_float="hidden"))
+    aware = compiled(quantization_aware(small(), float_layers="hidden"))
     x = RNG.normal(size=(50, 4)).astype(np.float32)
     aware.fit(x, LABELS[:50] % 3, verbose=0)
     assert not isinstance(aware.get_layer("hidden"), FakeQuantizedWeights)
@@ -419,7 +419,7 @@ def with_layer(layer, shape):
         (
             dense_connection,
             {},
-            r"model: got .*'both' \(Concatenate\), expected others, or their names in keep_float",
+            r"model: got .*'both' \(Concatenate\), expected others, or their names in float_layers",
         ),
         (
             lambda: quantization_aware(small()),
@@ -428,8 +428,8 @@ def with_layer(layer, shape):
         ),
         (
             small,
-            {"keep_float": ["none"]},
-            "keep_float: got none, expected names of layers, such as",
+            {"float_layers": ["none"]},
+            "float_layers: got none, expected names of layers, such as",
         ),
         (small, {"momentum": 1.0}, r"momentum: got 1.0, expected a share in \[0, 1\)"),
         (lambda: b"TFL3", {}, "model: got bytes"),

@@ -28,17 +28,17 @@ def test_int8_may_be_trained_for_first():
 
 def test_layers_of_int8_may_stay_in_float():
     last, named = (
-        Quantized("int8", keep_float="last"),
-        Quantized("int8", keep_float=["conv1", "last"]),
+        Quantized("int8", float_layers="last"),
+        Quantized("int8", float_layers=["conv1", "last"]),
     )
-    aware = Quantized("int8", keep_float="last", remedy="quantization_aware")
+    aware = Quantized("int8", float_layers="last", remedy="quantization_aware")
     one = study(Quantized("int8"), last, named, aware)
     assert after_json(one) == one
     assert {variant.key: variant.title for variant in one.variants} == {
         "int8": "fixed-point int8",
-        "int8-keep_float=last": "fixed-point int8, last layer float",
-        "int8-keep_float=conv1+last": "fixed-point int8, conv1 float, last float",
-        "int8-remedy=quantization_aware-keep_float=last": "fixed-point int8, last layer float, quantization-aware",
+        "int8-float_layers=last": "fixed-point int8, last layer float",
+        "int8-float_layers=conv1+last": "fixed-point int8, conv1 float, last float",
+        "int8-remedy=quantization_aware-float_layers=last": "fixed-point int8, last layer float, quantization-aware",
     }
     assert aware.control == last
     assert VARIANTS["quantization"](kind="int8") == one.variants[0]

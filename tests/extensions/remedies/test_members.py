@@ -63,7 +63,7 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
 )
 @pytest.mark.parametrize("kept", first_and_nightly(["last", (("logits",),)]), ids=str)
 def test_the_last_layer_of_a_member_stays_in_float(tmp_path, kept, remedy):
-    variant = Quantized("int8", keep_float=kept, remedy=remedy)
+    variant = Quantized("int8", float_layers=kept, remedy=remedy)
     store, _ = make_members(tmp_path / "s", study(variants=(variant,)))
     found = operators(content(store, variant.key, "model.tflite"))
     types = {
@@ -91,9 +91,9 @@ def test_a_pruned_member_is_quantized_without_its_zeros(tmp_path):
 
 
 def test_a_variant_that_cannot_be_converted_is_refused_before_any_training(tmp_path):
-    one = study(variants=(Quantized("int8", keep_float=("none",)),))
+    one = study(variants=(Quantized("int8", float_layers=("none",)),))
     assert_refused(
-        "keep_float: got none, expected names of layers, such as",
+        "float_layers: got none, expected names of layers, such as",
         make_members,
         tmp_path / "s",
         one,

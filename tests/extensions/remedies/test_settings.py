@@ -116,13 +116,13 @@ def test_smoke_keeps_one_of_each_remedy():
         (DistillationRemedy, {"focus": (1, -1)}, r"focus: got \(1, -1\), expected \(alpha, beta\)"),
         (
             Quantized,
-            {"kind": "float16", "keep_float": "last"},
-            r"keep_float: got 'last', expected \(\) unless 'int4'",
+            {"kind": "float16", "float_layers": "last"},
+            r"float_layers: got 'last', expected \(\) unless 'int4'",
         ),
         (
             Quantized,
-            {"kind": "int8", "keep_float": "a"},
-            "keep_float: got 'a', expected 'last' or a tuple of names of layers",
+            {"kind": "int8", "float_layers": "a"},
+            "float_layers: got 'a', expected 'last' or a tuple of names of layers",
         ),
         (
             Quantized,
@@ -148,8 +148,8 @@ def test_smoke_keeps_one_of_each_remedy():
         (Quantized, {"kind": "float16", "io": "int8"}, "io: got 'int8', expected 'float32' unless"),
         (
             Quantized,
-            {"kind": "int8", "io": "int8", "keep_float": "last"},
-            "keep_float: got 'last', expected \\(\\) unless 'int4', or 'int8' with io 'float32'",
+            {"kind": "int8", "io": "int8", "float_layers": "last"},
+            "float_layers: got 'last', expected \\(\\) unless 'int4', or 'int8' with io 'float32'",
         ),
         (
             Quantized,

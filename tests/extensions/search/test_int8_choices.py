@@ -155,7 +155,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     ranked = quantization_sensitivity(net, (sample.held, sample.labels), rmse=False, **settings)
     first = ranked.frame()["layer"][0]
     made = flatbuffer_path(tmp_path / "out", "int8-percentile=99.999-float=1")
-    assert made.read_bytes() == quantize(net, "int8", keep_float=[first], **settings)
+    assert made.read_bytes() == quantize(net, "int8", float_layers=[first], **settings)
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(
 @pytest.mark.slow
 def test_the_last_layer_stays_in_float_as_quantize_says(maker, model):
     images = maker._parts.calibration.held
-    expected = quantize(load_keras(model), "int8", representative=images, keep_float="last")
+    expected = quantize(load_keras(model), "int8", representative=images, float_layers="last")
     content = maker.flatbuffer(Candidate("int8", last=True))
     assert content == expected
     assert content != maker.flatbuffer(Candidate("int8"))

@@ -164,16 +164,18 @@ def _add_type(recipe: Any, scope: str, dtype: str) -> None:
         recipe.add_dynamic_config(scope, every, 8)
 
 
-def _tell_skipped(content: bytes, kind: str, spared: set[str]) -> None:
+def _tell_skipped(content: bytes, kind: str, in_float: set[str]) -> None:
     """Warn of weights that stayed in float though nobody asked for it, which LiteRT Quantizer does without a word."""
-    asked = {name: found for name, found in weight_types(content).items() if name not in spared}
-    skipped = {name: size for name, (dtype, size) in asked.items() if dtype == FLOAT}
+    to_quantize = {
+        name: found for name, found in weight_types(content).items() if name not in in_float
+    }
+    skipped = {name: size for name, (dtype, size) in to_quantize.items() if dtype == FLOAT}
     if not skipped:
         return
-    share = sum(skipped.values()) / sum(size for _, size in asked.values())
+    share = sum(skipped.values()) / sum(size for _, size in to_quantize.values())
     text = (
         f"LiteRT Quantizer left {100 * share:.3g} % of the weights in float ({listed([*skipped])})"
     )
-    if len(skipped) == len(asked):
+    if len(skipped) == len(to_quantize):
         raise InputError("kind", f"{kind!r} for a model of which {text}", "another kind")
     warnings.warn(Notice(f"kind {kind!r}: {text}"), stacklevel=4)

@@ -107,7 +107,7 @@ def quantize(
     kind: str,
     *,
     representative: Any = None,
-    keep_float: Iterable[str] | str = (),
+    float_layers: Iterable[str] | str = (),
     layer_types: Mapping[str, str] | None = None,
     calibration_examples: int = CALIBRATION_IMAGES,
     percentile: float = 100.0,
@@ -154,7 +154,7 @@ def quantize(
             data, which may be sorted. The check uses four of these, or by default seeded noise in [0, 1) (0 to 255 for
             an integer input, or an Embedding's tokens; 64 pixels for an open side). A subclassed model that may take
             integers needs them, too, since their type becomes that of the file's inputs.
-        keep_float: names of layers whose weights and results stay in float, for "int8" and "int4"; see
+        float_layers: names of layers whose weights and results stay in float, for "int8" and "int4"; see
             `quantization_sensitivity`. Operators that TensorFlow Lite fuses with theirs stay in float too. The word
             "last" stands for the last layers with a kernel and all that follows them, so that scores are not rounded
             to 256 steps, in which the best ones often tie; a layer of that name is `["last"]`. No layers by default.
@@ -194,7 +194,7 @@ def quantize(
         "output": output,
     }
     file = {
-        "keep_float": keep_float,
+        "float_layers": float_layers,
         "layer_types": layer_types,
         "percentile": percentile,
         "per_channel": per_channel,
@@ -247,7 +247,7 @@ def _check_options(
     for name in layer_types.values():
         require_one_of("layer_types", name, LAYER_TYPES)
     if kept:
-        _require_kind("keep_float", kind, quantization_aware, "int8", *packed)
+        _require_kind("float_layers", kind, quantization_aware, "int8", *packed)
     if layer_types:
         _require_kind("layer_types", kind, quantization_aware, *packed)
     if percentile < 100:
@@ -263,7 +263,7 @@ def _check_options(
 def _require_kind(argument: str, kind: str, quantization_aware: bool, *kinds: str) -> None:
     """Raise an `InputError` about an option unless the model is quantized to one of some kinds after training."""
     if quantization_aware:
-        expected = "quantization_aware(model, keep_float=...)"
+        expected = "quantization_aware(model, float_layers=...)"
         raise InputError(argument, "a quantization-aware model", expected)
     if kind not in kinds:
         raise InputError(argument, f"kind {kind!r}", "kind " + " or ".join(map(repr, kinds)))
@@ -346,7 +346,7 @@ class Conversions:
         self,
         kind: str,
         *,
-        keep_float: Iterable[str] | str = (),
+        float_layers: Iterable[str] | str = (),
         layer_types: Mapping[str, str] | None = None,
         percentile: float = 100.0,
         per_channel: bool = True,
@@ -360,7 +360,7 @@ class Conversions:
             model, kind, self._quantization_aware, has_images=self._representative is not None
         )
         types = layer_types or {}
-        kept = kept_layers(model, keep_float, self._output)
+        kept = kept_layers(model, float_layers, self._output)
         typed = layers_by_name(model, types, "layer_types")
         _check_options(
             kind,
@@ -399,8 +399,8 @@ class Conversions:
         with _captured(kind, self._forward.model):
             if groups[FLOAT] or percentile < 100 or not per_channel:
                 ranges = self._calibrated(trace, percentile)
-                spared = trace.operators_of(ranges.operators, groups[FLOAT], "keep_float")
-                dense = ranges.quantized(spared, per_channel=per_channel, io=io)
+                in_float = trace.operators_of(ranges.operators, groups[FLOAT], "float_layers")
+                dense = ranges.quantized(in_float, per_channel=per_channel, io=io)
             elif kind == "float32":
                 dense = trace.float32
             else:
@@ -619,7 +619,7 @@ class Conversions:
         operators = Operators(trace.float32)
         own = {
             dtype: trace.operators_of(
-                operators, group, "keep_float" if dtype == FLOAT else "layer_types"
+                operators, group, "float_layers" if dtype == FLOAT else "layer_types"
             )
             for dtype, group in groups.items()
         }

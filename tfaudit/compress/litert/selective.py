@@ -141,7 +141,7 @@ class Calibrated:
 
     def quantized(
         self,
-        spared: Iterable[str] = (),
+        float_operators: Iterable[str] = (),
         *,
         verified: bool = False,
         per_channel: bool = True,
@@ -150,11 +150,11 @@ class Calibrated:
         """Return the int8 flatbuffer.
 
         Args:
-            spared: names of operators that stay in float.
+            float_operators: names of operators that stay in float.
             verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
             per_channel: whether each channel of a kernel has a scale of its own.
             io: type of inputs and outputs.
         """
         return quantize_calibrated(
-            bytes(self._content), spared, verified=verified, per_channel=per_channel, io=io
+            bytes(self._content), float_operators, verified=verified, per_channel=per_channel, io=io
         )

@@ -31,7 +31,7 @@ def node_data(sensitivity: QuantizationSensitivity) -> str:
     Args:
         sensitivity: result of `tfaudit.quantization_sensitivity` for int8.
     """
-    column = "avoided" if sensitivity.mode == "spared" else "negative_flips"
+    column = "avoided" if sensitivity.mode == "all_but_one" else "negative_flips"
     values = sensitivity.table.set_index("layer")[column]
     results = {
         operator: {"value": float(values[layer])}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfaudit.compress.litert.selective import Calibrated
     from tfaudit.compress.model_inputs import Inputs
 
-MODES = ("spared", "alone")
+MODES = ("all_but_one", "only_one")
 COMPARED = (
     "negative_flips",
     "positive_flips",
@@ -54,9 +54,9 @@ class QuantizationSensitivity(Result):
 
     Attributes:
         table: one row per layer, the most sensitive first, with the columns of `frame`.
-        plain: the comparison of the float model with its int8 file in which no layer is spared.
-        mode: "spared" if in each row all layers but one are int8, "alone" if only that one is.
-        size: bytes of the int8 file in which no layer is spared.
+        plain: the comparison of the float model with its int8 file in which no layer is float.
+        mode: "all_but_one" if in each row all layers but one are int8, "only_one" if only that one is.
+        size: bytes of the int8 file in which no layer is float.
         seconds: seconds that the measurement took.
         operators: names of the operators of each layer in int8 files, with and without layers in float; empty for int4.
     """
@@ -73,13 +73,13 @@ class QuantizationSensitivity(Result):
         """Return one row per layer, the most sensitive first.
 
         Columns: `layer`; `operators`, the number of the layer's operators in the file; `bytes` of the file in which
-        only this layer is float ("spared") or int8 ("alone"); compared with the float model, `negative_flips`,
+        only this layer is float ("all_but_one") or int8 ("only_one"); compared with the float model, `negative_flips`,
         `positive_flips`, `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and
         `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_divergence`, the mean divergence of the
-        probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without spared
+        probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without float
         layers minus those of this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm`
-        (NaN for "alone"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of its
-        output (NaN if not measured).
+        (NaN for "only_one"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of
+        its output (NaN if not measured).
         """
         return self.table.copy()
 
@@ -115,14 +115,14 @@ def quantization_sensitivity(
     representative: Any,
     layers: Iterable[str] | None = None,
     kind: str = "int8",
-    mode: str = "spared",
+    mode: str = "all_but_one",
     percentile: float = 100.0,
     rmse: bool = True,
     batch_size: int = 256,
     progress: bool | None = None,
     output: str | None = None,
 ) -> QuantizationSensitivity:
-    """Measure the cost of int8 per layer on labelled examples; `quantize(..., keep_float=...)` spares layers.
+    """Measure the cost of int8 per layer on labelled examples, to choose the `float_layers` of `quantize`.
 
     The model is converted and calibrated once. For every layer, it is quantized with only that layer in float, or only
     that layer in int8, and its predictions are compared with those of the float model. Each layer takes about as long
@@ -136,7 +136,7 @@ def quantization_sensitivity(
         representative: training examples for calibration, as for `quantize`.
         layers: names of layers to measure; all layers with a kernel by default.
         kind: "int8", or "int4" with the other type int8 where int8 has float.
-        mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
+        mode: "all_but_one" (what keeping one layer float saves) or "only_one" (what one layer in int8 costs).
         percentile: percentile at which the ranges of all files end, as for `quantize`; 100 clips no values.
         rmse: whether to measure the rounding errors too, on the first 10 representative examples.
         batch_size: examples per step.
@@ -197,10 +197,10 @@ def quantization_sensitivity(
     )
 
 
-def sensitive_first(table: pd.DataFrame, mode: str = "spared") -> pd.DataFrame:
+def sensitive_first(table: pd.DataFrame, mode: str = "all_but_one") -> pd.DataFrame:
     """Sort rows of `LayeredFiles.row`, the most sensitive layer first."""
     order = ["negative_flips", "change_pp", "changed"]
-    ascending = [mode == "spared", mode == "alone", mode == "spared"]
+    ascending = [mode == "all_but_one", mode == "only_one", mode == "all_but_one"]
     return table.sort_values(order, ascending=ascending, kind="stable").reset_index(drop=True)
 
 
@@ -216,7 +216,7 @@ class LayeredFiles:
         percentile: percentile at which ranges end; 100 by default.
 
     Attributes:
-        plain: the comparison of the float model with the file in which no layer is spared.
+        plain: the comparison of the float model with the file in which no layer is float.
         size: bytes of this file.
         operators: names of the operators of each layer, as `QuantizationSensitivity` has them.
 
@@ -246,18 +246,18 @@ class LayeredFiles:
             name: tuple(dict.fromkeys(one for own in operators for one in (own, unmarked(own))))
             for name, operators in self._operators.items()
         }
-        plain = self._file("", "spared")
+        plain = self._file("", "all_but_one")
         self._before, self._plainly = self._predicted(model), self._predicted(plain)
         self.plain, self.size = compare(self._before, self._plainly), len(plain)
 
-    def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
+    def row(self, name: str, mode: str = "all_but_one") -> dict[str, Any]:
         """Return the columns of `QuantizationSensitivity.frame` for a layer, except `rmse` and `avoided_p_holm`."""
         content = self._file(name, mode)
         after = self._predicted(content)
         pair = compare(self._before, after)
         summary = pair.summary()
         avoided = float(self.plain.overall.lost - pair.overall.lost)
-        p = compare(self._plainly, after).overall.p if mode == "spared" else np.nan
+        p = compare(self._plainly, after).overall.p if mode == "all_but_one" else np.nan
         return {
             "layer": name,
             "operators": len(self._operators[name]) if self._kind == "int8" else np.nan,
@@ -265,7 +265,7 @@ class LayeredFiles:
             **{name: summary[name] for name in COMPARED},
             "class_divergence": class_divergence(self._before, after),
             "changed": summary["flips"],
-            "avoided": avoided if mode == "spared" else np.nan,
+            "avoided": avoided if mode == "all_but_one" else np.nan,
             "avoided_p": p,
         }
 
@@ -293,14 +293,14 @@ class LayeredFiles:
         return {name: max(values) for name, values in largest.items()}
 
     def _file(self, name: str, mode: str) -> bytes:
-        """Return the file in which one layer, or none, is spared or alone."""
+        """Return the file in which all layers but one, or only one, are quantized; without a name, all of them."""
         if self._kind != "int8":
-            wider = [one for one in self._layers if (one == name) == (mode == "spared")]
+            wider = [one for one in self._layers if (one == name) == (mode == "all_but_one")]
             return self._conversions.file(self._kind, layer_types=dict.fromkeys(wider, "int8"))
         own = set(self._operators.get(name, ()))
-        spared = own if mode == "spared" else {*self._source.operators.operands} - own
+        in_float = own if mode == "all_but_one" else {*self._source.operators.operands} - own
         with captured_output():
-            return self._source.quantized(sorted(spared))
+            return self._source.quantized(sorted(in_float))
 
 
 def rounding_errors(source: Calibrated, feeds: Sequence[Inputs]) -> dict[str, float]:

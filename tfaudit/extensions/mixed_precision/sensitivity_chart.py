@@ -13,13 +13,15 @@ def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
 
     Args:
         table: table of a `QuantizationSensitivity`, one row per layer.
-        plain: negative flips of the int8 file in which no layer is spared.
-        mode: "spared" or "alone", as in `quantization_sensitivity`.
+        plain: negative flips of the int8 file in which no layer is float.
+        mode: "all_but_one" or "only_one", as in `quantization_sensitivity`.
     """
     shown = table.head(NAMED)
     some = f"the first {NAMED} of {len(table):,} layers; " if len(table) > NAMED else ""
     what = (
-        "this layer in float, all others in int8" if mode == "spared" else "only this layer in int8"
+        "this layer in float, all others in int8"
+        if mode == "all_but_one"
+        else "only this layer in int8"
     )
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
     figures = tooltips(

@@ -95,7 +95,7 @@ RELUS = {
 
 
 def quantization_aware(
-    model: keras.Model, *, keep_float: Iterable[str] | str = (), momentum: float = 0.99
+    model: keras.Model, *, float_layers: Iterable[str] | str = (), momentum: float = 0.99
 ) -> keras.Model:
     """Return a copy of a model for quantization-aware training; `quantize(..., "int8")` then needs no images.
 
@@ -114,12 +114,12 @@ def quantization_aware(
     Args:
         model: a built functional or sequential Keras 3 model, which does not change. The copy of one in mixed precision
             computes in float32.
-        keep_float: names of layers that stay in float, including all layers of other kinds; the word "last" stands for
-            the last layers, as in `quantize`. No layers by default.
+        float_layers: names of layers that stay in float, including all layers of other kinds; "last" stands for the
+            last layers, as in `quantize`. No layers by default.
         momentum: weight of earlier batches in the ranges of the activations, in [0, 1).
 
     Raises:
-        InputError: the model is subclassed, or a layer of another kind is not in `keep_float`.
+        InputError: the model is subclassed, or a layer of another kind is not in `float_layers`.
 
     >>> keras.utils.set_random_seed(0)
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
@@ -133,15 +133,15 @@ def quantization_aware(
     require_tensorflow()
     model = require_keras_model(model)
     require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
-    spared = check_rounding(model, keep_float)
+    float_names = check_rounding(model, float_layers)
     with float32_compute(model):
-        return _rewritten(model, spared, momentum)
+        return _rewritten(model, float_names, momentum)
 
 
-def check_rounding(model: keras.Model, keep_float: Iterable[str] | str) -> set[str]:
+def check_rounding(model: keras.Model, float_layers: Iterable[str] | str) -> set[str]:
     """Return the names of the layers that stay in float; raise an `InputError` unless all others can be rounded."""
-    kept = kept_layers(model, keep_float).values()
-    spared = {layer.name for layers in kept for layer in layers}
+    kept = kept_layers(model, float_layers).values()
+    float_names = {layer.name for layers in kept for layer in layers}
     if is_quantization_aware(model):
         raise InputError(
             "model",
@@ -150,26 +150,26 @@ def check_rounding(model: keras.Model, keep_float: Iterable[str] | str) -> set[s
         )
     unknown = [
         f"{op.name!r} ({type(op).__name__})"
-        for op in _operations(model, spared)
+        for op in _operations(model, float_names)
         if _kind(op) is None
     ]
     if unknown:
         got = f"layers that have no int8 rounding here: {listed(unknown, 5)}"
-        raise InputError("model", got, "others, or their names in keep_float")
-    return spared
+        raise InputError("model", got, "others, or their names in float_layers")
+    return float_names
 
 
-def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
+def _operations(model: Any, float_names: set[str]) -> Iterator[Any]:
     """Yield the operations to be rounded, including those of nested models."""
     if not has_calls(model) and not isinstance(model, keras.Sequential):
         raise InputError(
             "model", f"{model.name!r}, a subclassed model", "a functional or sequential model"
         )
     for operation in model.layers if isinstance(model, keras.Sequential) else model.operations:
-        if operation.name in spared:
+        if operation.name in float_names:
             continue
         if isinstance(operation, keras.Model):
-            yield from _operations(operation, spared)
+            yield from _operations(operation, float_names)
         else:
             yield operation
 
@@ -215,11 +215,11 @@ def _activation(layer: Any) -> str:
     return str(getattr(layer.activation, "__name__", type(layer.activation).__name__))
 
 
-def _rewritten(model: Any, spared: set[str], momentum: float) -> keras.Model:
+def _rewritten(model: Any, float_names: set[str], momentum: float) -> keras.Model:
     functional = model
     if isinstance(model, keras.Sequential):
         functional = keras.Model(model.inputs, model.outputs, name=model.name)
-    rewriting = _Rewriting(functional, spared, momentum)
+    rewriting = _Rewriting(functional, float_names, momentum)
     # A Sequential has no graph of its own to rewrite, and its compilation stays with it.
     aware = keras.models.clone_model(
         functional, clone_function=lambda layer: layer, call_function=rewriting.call
@@ -237,8 +237,8 @@ class _Rewriting:
     operation with the one before.
     """
 
-    def __init__(self, model: Any, spared: set[str], momentum: float) -> None:
-        self._spared = spared
+    def __init__(self, model: Any, float_names: set[str], momentum: float) -> None:
+        self._float_names = float_names
         self._momentum = momentum
         self._sole = _sole_consumers(model)
         self._ends = set(model.outputs)
@@ -257,7 +257,7 @@ class _Rewriting:
     def call(self, operation: Any, *args: Any, **options: Any) -> Any:
         """Call the copy of an operation on tensors of the new model."""
         # A nested model rounds its own inputs and outputs.
-        if isinstance(operation, keras.Model) and operation.name not in self._spared:
+        if isinstance(operation, keras.Model) and operation.name not in self._float_names:
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)
@@ -316,10 +316,10 @@ class _Rewriting:
     def _new_copy(self, operation: Any) -> Any:
         if not isinstance(operation, L.Layer):
             return operation
-        spared = operation.name in self._spared
-        if isinstance(operation, keras.Model) and not spared:
-            return _rewritten(operation, self._spared, self._momentum)
-        kind = None if spared else _kind(operation)
+        float_names = operation.name in self._float_names
+        if isinstance(operation, keras.Model) and not float_names:
+            return _rewritten(operation, self._float_names, self._momentum)
+        kind = None if float_names else _kind(operation)
         if kind == "weights":
             fused = ACTIVATIONS[_activation(operation)] == "fused"
             config = operation.get_config() | ({} if fused else {"activation": "linear"})
@@ -337,7 +337,7 @@ class _Rewriting:
         return copy
 
     def _stays_float(self, operation: Any, kind: str | None, x: Any) -> bool:
-        if operation.name in self._spared:
+        if operation.name in self._float_names:
             return True
         fused = self._maker(x) == "float" and kind in ("normalisation", "fused")
         return fused or (isinstance(operation, PREPROCESSING) and self._is_float(x))

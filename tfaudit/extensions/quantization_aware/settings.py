@@ -31,12 +31,12 @@ class QuantizationAwareRemedy(Remedy):
     def __post_init__(self) -> None:
         check_settings(self, momentum=(0 <= self.momentum < 1, "a share in [0, 1)"))
 
-    def check(self, model: keras.Model, keep_float: Iterable[str] | str) -> None:
+    def check(self, model: keras.Model, float_layers: Iterable[str] | str) -> None:
         """Raise an `InputError` unless all layers but those that stay in float can be rounded."""
-        load(f"{_PLACE}:check_rounding")(model, keep_float)
+        load(f"{_PLACE}:check_rounding")(model, float_layers)
 
-    def copy(self, model: keras.Model, keep_float: Iterable[str] | str) -> keras.Model:
+    def copy(self, model: keras.Model, float_layers: Iterable[str] | str) -> keras.Model:
         """Return the copy of a model that is trained, and then quantized with the ranges that it learned."""
         return load(f"{_PLACE}:quantization_aware")(  # type: ignore[no-any-return]
-            model, keep_float=keep_float, **self.settings()
+            model, float_layers=float_layers, **self.settings()
         )

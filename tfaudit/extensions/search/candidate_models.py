@@ -102,7 +102,7 @@ class CandidateMaker:
             percentile=candidate.percentile,
             per_channel=not candidate.per_tensor,
             io=INT8 if self._settings.full_integer else FLOAT,
-            keep_float=LAST if candidate.last else self.layers_in_float(candidate),
+            float_layers=LAST if candidate.last else self.layers_in_float(candidate),
             layer_types=self.layer_types(candidate),
         )
 
