@@ -5,7 +5,7 @@ from importlib.resources import files
 import numpy as np
 import streamlit as st
 
-from tfaudit.analysis.image_strip import image_strip
+from tfaudit.analysis.corruption_strip import corruption_strip
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_class, choose_variant
@@ -88,9 +88,9 @@ def show_corrupted_image(study_audit: StudyAudit) -> None:
             return study_audit.counts(key)
         return _counts(study_audit, data.fingerprint, key, condition)
 
-    strip = image_strip(data, position, (corruption,), (BASELINE, key), counted)
-    macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
-    style = (files("tfaudit.outlets") / "strip.css").read_text() + STYLE
+    strip = corruption_strip(data, position, (corruption,), (BASELINE, key), counted)
+    macro = PAGES.get_template("corruption_strip.html.j2").module.strip_table  # type: ignore[attr-defined]
+    style = (files("tfaudit.outlets") / "corruption_strip.css").read_text() + STYLE
     before, after = (
         study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key)
     )

@@ -94,7 +94,7 @@ def page(study_audit: StudyAudit) -> None:
     frame["behind"] = 100 * (best - frame["value"])
     text = (
         f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the green diamond is "
-        "chosen; red fails the gate; amber cannot be judged, or passes alone. A click on a point opens its variant."
+        "chosen; red fails the gate; amber cannot be judged or passes uncorrected. A click on one opens its variant."
     )
     name = "operating-points"
     click = functools.partial(open_variant, study_audit)

@@ -45,7 +45,7 @@ from tests.builders.simulated_studies import (
 from tests.extensions.factors.tables import false_alarms, without_effects
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.distortion.attenuation import corrected_slope
-from tfaudit.audits.gate.checks import ALONE, FAIL, PASS
+from tfaudit.audits.gate.checks import FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import measure
@@ -221,7 +221,7 @@ def recommended(seeds: range) -> pd.DataFrame:
             before, after = grid(np.random.default_rng(seed), np.divide(losses, 100), 2000)
             measured = {key: measure(before, one, variants=12) for key, one in enumerate(after)}
             verdict = study_verdict(measured, sizes, Limits(overall_drop_pp=1))
-            passing = np.flatnonzero(verdict.frame()["outcome"].isin([PASS, ALONE]))
+            passing = np.flatnonzero(verdict.frame()["outcome"].isin([PASS, PASSES_UNCORRECTED]))
             smallest = losses[passing[-1]] if passing.size else 0
             best = 0 if verdict.best is None else losses[verdict.best]
             found.append((smallest > 1, best > 1, verdict.best is not None))

@@ -208,7 +208,7 @@ class Place:
         keys = {name: key for key, name in self.study_audit.data.study.names.items()}
         judged = {keys[name]: told for name, told in json.loads(out)["verdicts"].items()}
         for key, told in judged.items():  # each alone
-            expected = verdict.outcomes[key].replace("passes alone", "pass")
+            expected = verdict.outcomes[key].replace("passes uncorrected", "pass")
             assert told["outcome"] == expected
         assert code == max(
             (EXIT_CODES[told["outcome"]] for told in judged.values()),

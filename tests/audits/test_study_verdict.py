@@ -154,20 +154,20 @@ def test_a_variant_that_passes_only_without_the_correction_is_not_recommended():
     sizes = facts(gzipped_bytes=[100.0, 20, 30, 40], title=["D", "Small", "Middle", "Large"])
     verdict = study_verdict(measured, sizes, limits)
     assert (verdict.best, verdict.alone) == ("b", ("a",))
-    assert verdict.outcomes == {"a": "passes alone", "b": "pass", "c": "pass"}
+    assert verdict.outcomes == {"a": "passes uncorrected", "b": "pass", "c": "pass"}
     assert verdict.frame()["outcome"].tolist() == [*verdict.outcomes.values()]
     assert (verdict.summary()["pass"], verdict.summary()["passes_alone"]) == (2, 1)
-    assert '"passes alone"' in verdict.chart().to_json()
+    assert '"passes uncorrected"' in verdict.chart().to_json()
     assert verdict.headline.startswith(
         "Middle passes, also among 3 variants, with 30.0 % of the gzipped bytes"
     )
     reasons = verdict.frame()["reason"]
-    assert reasons[0].endswith("Passes alone; among 3 variants this may be chance.")
+    assert reasons[0].endswith("Passes uncorrected; among 3 variants this may be chance.")
     assert "alone" not in reasons[1]
     none = study_verdict({"a": weak, "b": weak, "c": weak}, sizes, limits)
     assert none.best is None
     assert none.headline.startswith(
-        "No variant is recommended: Small, Middle, Large pass alone, but among 3 variants this may be chance."
+        "No variant is recommended: Small, Middle, Large pass uncorrected, but among 3 variants this may be chance."
     )
     single = study_verdict({"a": measure(before, close)}, sizes, limits)
     assert (single.best, single.alone) == ("a", ())

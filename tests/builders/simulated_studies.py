@@ -23,7 +23,7 @@ from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Estimate, measure
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.predictions import Predictions
-from tfaudit.stats.multiplicity import sizes_of_looks
+from tfaudit.stats.multiplicity import interim_sizes
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import Store
 
@@ -210,7 +210,7 @@ def until_decided(
 ) -> tuple[str, str, int]:
     """Return the gate's outcome for a whole population, that for a growing one, and where that one ended."""
     before, after = simulate(truth, seed, members=most, images=images)
-    looks = sizes_of_looks(most)
+    looks = interim_sizes(most)
     whole = gate(before, after, limits).outcome
     for look, members in enumerate(looks, start=1):
         first = (_first(population, members) for population in (before, after))

@@ -11,7 +11,7 @@ from tests.builders.small_stores import save_examples, save_member, small_study
 from tfaudit import Limits, Pruned
 from tfaudit.cli import app
 from tfaudit.cli.until_decided import run_until_decided
-from tfaudit.stats.multiplicity import level_of_look, sizes_of_looks
+from tfaudit.stats.multiplicity import interim_level, interim_sizes
 from tfaudit.store.store import Store
 
 LIMITS = Limits(overall_drop_pp=2)
@@ -53,11 +53,11 @@ class Runs:
 
 def test_sizes_rise_by_half_and_end_at_the_population():
     for most in range(1, 200):
-        sizes = sizes_of_looks(most)
+        sizes = interim_sizes(most)
         assert sizes[-1] == most
         assert list(sizes) == sorted(set(sizes))
         assert min(sizes) == min(most, 3) or most == 4
-        levels = [level_of_look(0.05, len(sizes), look + 1) for look in range(len(sizes))]
+        levels = [interim_level(0.05, len(sizes), look + 1) for look in range(len(sizes))]
         assert np.isclose(sum(levels), 0.05)
 
 

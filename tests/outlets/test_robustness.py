@@ -73,7 +73,7 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
     store, section = corrupted
     counts = [sum(audited(store, key).lost_first.values()) for key in ("magnitude-0.9", "int8")]
     position = int(np.argmax(np.sum(counts, axis=0)))
-    strip = section.strip
+    strip = section.corruption_strip
     assert strip.example == f"test-{position}"
     assert strip.headings == ("clean", "severity 1", "severity 3")
     lane = strip.lanes[0]
@@ -105,7 +105,7 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     assert text.count('class="strip"') == 1
     assert text.count("<script>") == 1  # that of the page itself, and none of the names
     assert "<script>alert" not in text
-    assert len(re.findall("<img [^>]*severity", text)) == 2 * len(section.strip.lanes)
+    assert len(re.findall("<img [^>]*severity", text)) == 2 * len(section.corruption_strip.lanes)
     assert "Hendrycks" in text
     assert "gaussian_noise" not in text.split('class="strip"')[1].split("</table>")[0]
 

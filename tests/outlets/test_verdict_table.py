@@ -44,7 +44,9 @@ def test_rows_say_what_the_verdict_says(verdict):
 def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):
     text = html(verdict)
     for row in verdict.frame().to_dict("records"):
-        mark = {"pass": "✓", "fail": "✗", "passes alone": "✓", "cannot judge": "?"}[row["outcome"]]
+        mark = {"pass": "✓", "fail": "✗", "passes uncorrected": "✓", "cannot judge": "?"}[
+            row["outcome"]
+        ]
         assert f'<span aria-hidden="true">{mark}</span>&nbsp;{row["outcome"].upper()}' in text
     assert text.count("★ recommended") == (verdict.best is not None)
     assert "<i>" not in text

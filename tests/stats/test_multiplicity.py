@@ -11,9 +11,9 @@ from statsmodels.stats.multitest import multipletests
 
 from tests.builders.refusals import assert_refused
 from tfaudit.stats.multiplicity import (
-    MOST_LOOKS,
+    MOST_INTERIM_ANALYSES,
     adjust,
-    level_of_look,
+    interim_level,
     weighted_holm,
 )
 
@@ -67,13 +67,13 @@ def test_bad_input(p, method, message):
     assert_refused(message, adjust, p, method)
 
 
-@pytest.mark.parametrize("looks", [1, 2, 5, 20, MOST_LOOKS])
+@pytest.mark.parametrize("looks", [1, 2, 5, 20, MOST_INTERIM_ANALYSES])
 def test_the_levels_of_all_looks_add_up_and_rise(looks):
-    levels = [level_of_look(0.05, looks, look) for look in range(1, looks + 1)]
+    levels = [interim_level(0.05, looks, look) for look in range(1, looks + 1)]
     assert sum(levels) == pytest.approx(0.05, rel=1e-12)
     assert levels == sorted(levels)
     assert 1 - levels[0] < 1  # an interval at this level exists
-    assert looks * level_of_look(0.05, looks) == pytest.approx(0.05, rel=1e-12)
+    assert looks * interim_level(0.05, looks) == pytest.approx(0.05, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_the_levels_of_all_looks_add_up_and_rise(looks):
 def test_looks_out_of_range_are_refused(asked, argument):
     assert_refused(
         f"^{argument}: got {asked[-1] if argument != 'alpha' else 2}, expected",
-        level_of_look,
+        interim_level,
         *asked,
     )

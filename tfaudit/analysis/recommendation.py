@@ -86,7 +86,7 @@ def recommendation(study_audit: StudyAudit, verdict: StudyVerdict) -> Recommenda
         binds = "" if ship or check is not judged.gravest else ", the limit that binds"
         facts.append((f"{quantity_of(check.name).title}{binds}", check.reason))
     if key in verdict.alone:
-        facts.append(("correction", f"It passes alone; {verdict.among} this may be chance."))
+        facts.append(("correction", f"It passes uncorrected; {verdict.among} this may be chance."))
     if corrupted := _under_corruption(study_audit, key):
         facts.append(("under corruption", corrupted))
     if (milliseconds := study_audit.latency("ms").get(key)) is not None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.cache import cached, digest
-from tfaudit.analysis.image_strip import ImageStrip, most_lost_image
+from tfaudit.analysis.corruption_strip import CorruptionStrip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.chance.chance import Chance
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, p_of_others
@@ -279,7 +279,7 @@ class StudyAudit:
         require(key in keys, "variant", key, ", ".join(keys) or "none: no conditions")
         return self.result("robustness", key)
 
-    def most_lost_image(self) -> ImageStrip | None:
+    def most_lost_image(self) -> CorruptionStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""
         keys = (BASELINE, *self.data.corrupted_keys)
 
@@ -292,11 +292,11 @@ class StudyAudit:
                 return self.counts(key)
             return count_predictions(self.data.under_condition(key, condition))
 
-        def compute() -> ImageStrip | None:
+        def compute() -> CorruptionStrip | None:
             robustness = {key: self.robustness(key) for key in self.data.corrupted_keys}
             return most_lost_image(self.data, robustness, counts)
 
-        return self.cached("strip", ImageStrip | None, compute, keys, inputs)
+        return self.cached("corruption_strip", CorruptionStrip | None, compute, keys, inputs)
 
     def trade_offs(self) -> pd.DataFrame:
         """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.analysis.corruption_strip import CorruptionStrip
 from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE, StudyData
@@ -27,12 +27,12 @@ class StudyRobustness(Result):
     Attributes:
         data: data of the study.
         results: audit of each variant, by key.
-        strip: the image that compression loses to corruption most often, if any.
+        corruption_strip: the image that compression loses to corruption most often, if any.
     """
 
     data: StudyData
     results: Mapping[str, Robustness]
-    strip: ImageStrip | None
+    corruption_strip: CorruptionStrip | None
 
     @property
     def titled(self) -> dict[str, Robustness]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, OUTCOMES
 from tfaudit.cli.console import out
 from tfaudit.errors import require
-from tfaudit.stats.multiplicity import sizes_of_looks
+from tfaudit.stats.multiplicity import interim_sizes
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
@@ -29,8 +29,8 @@ def run_until_decided(
 ) -> Store:
     """Run a study with growing populations until the gate has passed or failed variants, and print every look.
 
-    The gate looks at the first members only, as many as `sizes_of_looks` says, each time at the level of this look
-    (`level_of_look`). A variant that is decided stays so. If a member fails, no further ones are added.
+    The gate looks at the first members only, as many as `interim_sizes` says, each time at the level of this look
+    (`interim_level`). A variant that is decided stays so. If a member fails, no further ones are added.
 
     Args:
         study: the study with its largest population.
@@ -50,7 +50,7 @@ def run_until_decided(
     require(ungrouped, "group_drop_pp", limits.group_drop_pp, expected)
     keys = [study.key_of(name) for name in variants or study.keys[1:]]
     outcomes = dict.fromkeys(keys, CANNOT_JUDGE)
-    looks = sizes_of_looks(study.population)
+    looks = interim_sizes(study.population)
     started = (directory / "study.json").exists()
     made = open_store(directory).study.population if started else 0
     first = min(max(looks[0], made), study.population)

@@ -118,17 +118,17 @@ def subfolders(folder: Path) -> list[Path]:
     return [path for path in paths if path.is_dir()]
 
 
-def split_folders(root: Path, asked: str) -> dict[str, Path]:
+def split_folders(root: Path, split: str) -> dict[str, Path]:
     """Return the folders of the splits in `root` by name; none if `root` holds class folders.
 
-    A folder of folders is a split if its name is `asked` or one that people give to splits.
+    A folder of folders is a split if its name is `split` or one that people give to splits.
 
     Raises:
         InputError: a folder has the name of a split, and no split holds class folders. `train` beside folders of
             other names is a class: of vehicles.
     """
     folders = subfolders(root)
-    named = {path.name: path for path in folders if path.name == asked or is_split(path.name)}
+    named = {path.name: path for path in folders if path.name == split or is_split(path.name)}
     splits = {name: path for name, path in named.items() if subfolders(path)}
     train_is_class = [name.lower() for name in named] == ["train"] and len(folders) > 1
     if named and not splits and not train_is_class:

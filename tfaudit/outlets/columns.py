@@ -461,7 +461,7 @@ COLUMN_GROUPS["Accuracy and recall"] = {
 COLUMN_GROUPS[VERDICTS] = {
     "verdicts.outcome": _text(
         "verdict",
-        "Outcome of the gate: pass, fail, cannot judge, or passes alone, without the correction for all variants",
+        "Outcome of the gate: pass, fail, cannot judge, or passes uncorrected, without the correction for all variants",
     ),
     "verdicts.reason": Column("why", cell=lambda row: Cell(with_minus_signs(row["reason"]))),
     "verdicts.top1": _share("top-1", "Mean accuracy"),
@@ -929,7 +929,7 @@ COLUMN_GROUPS["Operating points"] = {
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
     "gate": _text(
         "gate",
-        "Under the limits: passes, fails, the data cannot judge, or passes alone, without the correction for all "
+        "Under the limits: passes, fails, the data cannot judge, or passes uncorrected, without the correction for all "
         "variants; "
         "the baseline is not judged",
     ),

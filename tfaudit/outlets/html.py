@@ -187,7 +187,9 @@ def _variant_part(study_audit: StudyAudit) -> dict[str, Any]:
 
 def _section_part(sections: list[Section]) -> dict[str, Any]:
     """Return what the template shows of the declared sections, with the styles and sources that they need."""
-    strip = ["strip.css"] if any(section.strip for section in sections) else []
+    strip = (
+        ["corruption_strip.css"] if any(section.corruption_strip for section in sections) else []
+    )
     cites = [f"{section.method} {section.source}" for section in sections]
     return {
         "style": style_sheet("report.css", "verdict.css", *strip),

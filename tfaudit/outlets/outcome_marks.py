@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, PASSES_UNCORRECTED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class OutcomeMark:
 MARKS: Mapping[str, OutcomeMark] = {
     FAIL: OutcomeMark("FAIL", "✗", "❌", "bold red"),
     CANNOT_JUDGE: OutcomeMark("CANNOT JUDGE", "?", "⚠️", "bold yellow"),
-    ALONE: OutcomeMark("passes alone", "✓", "⚠️", "bold yellow"),
+    PASSES_UNCORRECTED: OutcomeMark("passes uncorrected", "✓", "⚠️", "bold yellow"),
     PASS: OutcomeMark("pass", "✓", "✅", "green"),
 }
 """Marks by outcome of a check or of a variant, the gravest first."""

@@ -143,17 +143,17 @@ class OwnTraining(TrainerInOneModel):
     def _masking(self) -> list[MaskingCallback]:
         return [callback for callback in self.callbacks if isinstance(callback, MaskingCallback)]
 
-    def _check_sparsity(self, asked: float) -> None:
+    def _check_sparsity(self, target: float) -> None:
         kernels = [kernel.numpy() for kernel in select_kernels(self.model, self.layers).values()]
         zeros = sum(int((kernel == 0).sum()) for kernel in kernels) / sum(
             kernel.size for kernel in kernels
         )
         # A step that was traced for an earlier member leaves the zeros of that member's masks.
         reached = min([zeros, *(callback.masked_share() for callback in self._masking)])
-        if reached < asked - SHORTFALL:
+        if reached < target - SHORTFALL:
             got = f"after which {reached:.0%} of the weights to prune are 0"
             how = "all callbacks in one fit, updates by model.optimizer, no early end and no earlier weights restored"
-            raise self._error(got, f"{asked:.0%}: {how}")
+            raise self._error(got, f"{target:.0%}: {how}")
 
     def _history(self, returned: Any) -> pd.DataFrame:
         table = getattr(returned, "history", returned)

@@ -33,7 +33,7 @@ _MODULES = {
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_labels"),
-    "multiplicity": ("adjust", "level_of_look", "sizes_of_looks"),
+    "multiplicity": ("adjust", "interim_level", "interim_sizes"),
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "precision": ("SampleSize", "Spread"),

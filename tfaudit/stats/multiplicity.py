@@ -65,11 +65,11 @@ def adjust(p: ArrayLike, method: str) -> np.ndarray:
     return adjusted
 
 
-MOST_LOOKS = 1000
+MOST_INTERIM_ANALYSES = 1000
 """Maximum number of looks; the level of one look is then at least 5e-11 for alpha = 0.05."""
 
 
-def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
+def interim_level(alpha: float, looks: int, look: int | None = None) -> float:
     """Return the level of one of several tests of a question, so that any of them errs at most at level alpha.
 
     Without the number of the look all have the same level, alpha / looks (Bonferroni). With it, look k of n has the
@@ -85,25 +85,30 @@ def level_of_look(alpha: float, looks: int, look: int | None = None) -> float:
         InputError: a level outside (0, 1), or a number of looks or of the look that is out of range.
 
     Example:
-        >>> [round(level_of_look(0.05, 5, look), 4) for look in (None, 1, 2, 3, 4, 5)]
+        >>> [round(interim_level(0.05, 5, look), 4) for look in (None, 1, 2, 3, 4, 5)]
         [0.01, 0.0004, 0.0028, 0.0076, 0.0148, 0.0244]
     """
     require_level("alpha", alpha)
-    require(1 <= number(looks) <= MOST_LOOKS, "looks", looks, f"1 to {MOST_LOOKS:,}")
+    require(
+        1 <= number(looks) <= MOST_INTERIM_ANALYSES,
+        "looks",
+        looks,
+        f"1 to {MOST_INTERIM_ANALYSES:,}",
+    )
     if look is None:
         return alpha / looks
     require(1 <= number(look) <= looks, "look", look, f"1 to {looks}, the number of looks")
     return alpha * (look**3 - (look - 1) ** 3) / looks**3
 
 
-def sizes_of_looks(most: int) -> tuple[int, ...]:
+def interim_sizes(most: int) -> tuple[int, ...]:
     """Return the numbers of members at which a growing population is judged: from 3 on about half more each time.
 
     Args:
         most: number of members at the last look, 1 or more.
 
     Example:
-        >>> sizes_of_looks(30), sizes_of_looks(3), sizes_of_looks(1)
+        >>> interim_sizes(30), interim_sizes(3), interim_sizes(1)
         ((3, 5, 8, 12, 18, 30), (3,), (1,))
     """
     require_least(1, most=most)

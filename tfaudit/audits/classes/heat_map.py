@@ -16,7 +16,7 @@ def class_heat_map(
     cells: pd.DataFrame,
     across: alt.X,
     tooltip: list[alt.Tooltip],
-    asked: ClassQuestion,
+    question: ClassQuestion,
     *,
     value: str,
     reach: float,
@@ -28,14 +28,14 @@ def class_heat_map(
         cells: `class`, distinct; the changes; the verdict of the question; and the column of `across`.
         across: the other axis, sorted by a list of its values.
         tooltip: tooltip of a cell.
-        asked: the question that the changes answer.
+        question: the question that the changes answer.
         value: column of the changes.
         reach: change at the ends of the scale, percentage points.
         most: maximum number of classes, those with the largest change.
     """
-    loss, gain, _ = asked.colours
+    loss, gain, _ = question.colours
     known = cells.dropna(subset=[value]).assign(
-        claimed=lambda rows: rows[asked.verdict].isin([loss, gain])
+        claimed=lambda rows: rows[question.verdict].isin([loss, gain])
     )
     largest = known[value].abs().groupby(known["class"]).max()
     largest = largest.sort_values(ascending=False, kind="stable")
@@ -48,11 +48,11 @@ def class_heat_map(
     )
     scale = alt.Scale(
         domain=[-reach, 0, reach],
-        range=[asked.colours[loss], PALE, asked.colours[gain]],
+        range=[question.colours[loss], PALE, question.colours[gain]],
         interpolate="rgb",
     )
     legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
-    colour = alt.Color(f"{value}:Q", title=asked.title, scale=scale, legend=legend)
+    colour = alt.Color(f"{value}:Q", title=question.title, scale=scale, legend=legend)
     dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
     chart = alt.layer(base.mark_rect().encode(color=colour), dots)
     some = f"the {most} classes with the largest change, of {len(largest):,}"

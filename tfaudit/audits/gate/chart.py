@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.charts.style import (
     AMBER,
     GAIN,
@@ -20,15 +20,19 @@ from tfaudit.charts.style import (
 MARKS = {
     FAIL: (LOSS, "cross"),
     CANNOT_JUDGE: (AMBER, "diamond"),
-    ALONE: (AMBER, "triangle-up"),
+    PASSES_UNCORRECTED: (AMBER, "triangle-up"),
     PASS: (GAIN, "circle"),
 }
 """Colour and shape of each outcome."""
 
 
 def outcome_encoding(frame: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
-    """Return colour and shape of the column `outcome`; the legend has `ALONE` only if a row has it."""
-    names = [name for name in MARKS if name != ALONE or frame["outcome"].eq(ALONE).any()]
+    """Return colour and shape of the column `outcome`; the legend has `PASSES_UNCORRECTED` only if a row has it."""
+    names = [
+        name
+        for name in MARKS
+        if name != PASSES_UNCORRECTED or frame["outcome"].eq(PASSES_UNCORRECTED).any()
+    ]
     colours, shapes = zip(*(MARKS[name] for name in names), strict=True)
     scale = alt.Scale(domain=names, range=shapes)
     return {

@@ -18,7 +18,7 @@ from tfaudit.stats.precision import SampleSize
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """Outcomes, the gravest first."""
 
-ALONE = "passes alone"
+PASSES_UNCORRECTED = "passes uncorrected"
 """Outcome of a variant that passes, but not after the correction for all variants of its study."""
 
 LISTED = 10

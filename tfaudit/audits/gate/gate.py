@@ -33,7 +33,7 @@ from tfaudit.audits.ties import TieReading
 from tfaudit.errors import listed, plural, require, require_type
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions, require_predictions
-from tfaudit.stats.multiplicity import level_of_look
+from tfaudit.stats.multiplicity import interim_level
 
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 
@@ -247,7 +247,7 @@ def gate(
         limits: limits to check; without any, those that `Limits.for_classes` gives.
         alpha: level of the tests; intervals are at level 1 - alpha.
         looks: maximum number of times that the gate is asked until it passes, at every commit for example. Each look
-            then has a level of its own, as `tfaudit.stats.level_of_look` says, so that all together err at level alpha.
+            then has a level of its own, as `tfaudit.stats.interim_level` says, so that all together err at level alpha.
         look: number of this look, from 1; by default it is not counted.
         sizes: bytes of the baseline's file and of the compressed model's file, or means over the members.
         latency_ms: time of one inference of the compressed model's file, milliseconds; a limit on it cannot be judged
@@ -277,7 +277,7 @@ def gate(
         0  worst_class_drop_pp    fail   20.0   10.0
         1      overall_drop_pp    pass   10.0   15.0
     """
-    level = level_of_look(alpha, looks, look)
+    level = interim_level(alpha, looks, look)
     require_type("tfaudit.Limits, such as Limits(overall_drop_pp=1)", Limits, limits=limits)
     require_type("the result of tfaudit.slices", TestedSlices, type(None), slices=slices)
     if not (isinstance(baseline, Outcomes) and isinstance(compressed, Outcomes)):
@@ -302,18 +302,18 @@ def gate(
     verdict = dataclasses.replace(judge(measured, limits, sizes, latency_ms), read_as=tuple(lines))
     if looks == 1:
         return verdict
-    return dataclasses.replace(verdict, notes=(*verdict.notes, _looks_in_words(alpha, looks, look)))
+    return dataclasses.replace(verdict, notes=(*verdict.notes, _level_in_words(alpha, looks, look)))
 
 
-def _looks_in_words(alpha: float, looks: int, look: int | None) -> str:
+def _level_in_words(alpha: float, looks: int, look: int | None) -> str:
     """Return the level of one of several looks, and what is left for later ones."""
-    level = level_of_look(alpha, looks, look)
+    level = interim_level(alpha, looks, look)
     if look is None:
         return (
             f"One of at most {looks} looks: each is at level {level:.2g}, so that all together err at level {alpha:g}. "
             "After the last, the data are used up."
         )
-    left = sum(level_of_look(alpha, looks, later) for later in range(look + 1, looks + 1))
+    left = sum(interim_level(alpha, looks, later) for later in range(look + 1, looks + 1))
     return f"Look {look} of {looks} is at level {level:.2g}; of level {alpha:g}, {left:.2g} is left for later looks."
 
 

@@ -25,10 +25,10 @@ CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "bel
 LABELLED = 40
 """Maximum number of points for which the Pareto set is named if there is room; beyond it only the chosen one is."""
 
-FAILS, UNKNOWN, ALONE = (
+FAILS, UNKNOWN, PASSES_UNCORRECTED = (
     "fails the gate",
     "cannot be judged",
-    "passes alone",
+    "passes uncorrected",
 )  # values of the frame's column `gate`
 LOOKS = {
     CHOSEN: (GREEN, "diamond"),
@@ -37,7 +37,7 @@ LOOKS = {
     REJECTED: (GREY, "cross"),
     FAILS: (LOSS, "cross"),
     UNKNOWN: (AMBER, "square"),
-    ALONE: (AMBER, "triangle"),
+    PASSES_UNCORRECTED: (AMBER, "triangle"),
 }
 DRAWN = 2000  # maximum number of points of the Pareto set, and of others
 CURVED = 200  # maximum number of points of one technique that are joined
@@ -76,7 +76,7 @@ def operating_points_chart(
         OPTIMAL: rows["pareto"],
         FAILS: gate == FAILS,
         UNKNOWN: gate == UNKNOWN,
-        ALONE: gate == ALONE,
+        PASSES_UNCORRECTED: gate == PASSES_UNCORRECTED,
         REJECTED: ~rows["above_floor"].astype(bool),
     }
     rows["status"] = np.select(

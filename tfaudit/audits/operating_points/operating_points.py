@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, PASS
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require, require_type
 from tfaudit.predictions import Predictions
@@ -26,7 +26,7 @@ KEYS = ("variant", "dataset", "model")
 
 GATE = {
     PASS: "passes the gate",
-    ALONE: "passes alone",
+    PASSES_UNCORRECTED: "passes uncorrected",
     FAIL: "fails the gate",
     CANNOT_JUDGE: "cannot be judged",
 }
@@ -138,9 +138,9 @@ def operating_points(
     """Find the points that are worth choosing, and choose one: [P] 4.2.
 
     Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped, and so are
-    variants that a gate fails, cannot judge, or passes alone. The Pareto set of the others, the points that no other
-    dominates, is kept. From this set, the value function `sum of weight * objective`, negative for objectives to be
-    minimised, chooses a point. Objectives are not scaled: a weight is the value of one unit, and fairness valued 100
+    variants that a gate fails, cannot judge, or passes uncorrected. The Pareto set of the others, the points that no
+    other dominates, is kept. From this set, the value function `sum of weight * objective`, negative for objectives to
+    be minimised, chooses a point. Objectives are not scaled: a weight is the value of one unit, and fairness valued 100
     times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
 
     Args:

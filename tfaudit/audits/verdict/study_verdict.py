@@ -14,7 +14,7 @@ import pandas as pd
 
 from tfaudit.audits.classes.classes import MARGIN_PP, worst_class
 from tfaudit.audits.doubts import OUTPUTS, Doubt
-from tfaudit.audits.gate.checks import ALONE, CANNOT_JUDGE, FAIL, OUTCOMES, PASS
+from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.gate.measurements import Measurements
@@ -129,8 +129,8 @@ class StudyVerdict(Result):
     def lead(self) -> str | None:
         """Return the key of the variant to name first: the best, or where none is, the one that comes closest.
 
-        It passes alone, or cannot be judged rather than fails, and has most room to its limits. None comes closest if
-        there are `doubts`.
+        It passes uncorrected, or cannot be judged rather than fails, and has most headroom. None comes closest if there
+        are `doubts`.
         """
         if self.best is not None or self.doubts or not self.verdicts:
             return self.best
@@ -165,12 +165,12 @@ class StudyVerdict(Result):
     @property
     def alone(self) -> tuple[str, ...]:
         """Return the keys of the variants that pass, but not after the correction for all variants."""
-        return tuple(key for key, outcome in self.outcomes.items() if outcome == ALONE)
+        return tuple(key for key, outcome in self.outcomes.items() if outcome == PASSES_UNCORRECTED)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per compressed variant, in the order of the study.
 
-        Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge, or "passes alone", without the
+        Columns: `variant` (key), `title`, `outcome` (pass, fail, cannot judge, or "passes uncorrected", without the
         correction for all variants), `reason` (a sentence), `best` (whether it is the one to ship), `top1` (mean
         accuracy, a share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with
         `worst_before` and `worst_after` (mean recalls, shares) and their change `worst_change_pp`, `worst_low_pp`,
@@ -185,7 +185,7 @@ class StudyVerdict(Result):
         """Return the headline, the alerts, the best variant and the number of variants by outcome."""
         counts = {
             name.replace(" ", "_"): int((self.table["outcome"] == name).sum())
-            for name in (*OUTCOMES, ALONE)
+            for name in (*OUTCOMES, PASSES_UNCORRECTED)
         }
         return {
             "headline": self.headline,
@@ -303,8 +303,8 @@ def study_verdict(
         variants, best, table, among, _IN_WORDS[sizes]
     )
     if alone:
-        table.loc[alone, "outcome"] = ALONE
-        table.loc[alone, "reason"] += f" Passes alone; {among} this may be chance."
+        table.loc[alone, "outcome"] = PASSES_UNCORRECTED
+        table.loc[alone, "reason"] += f" Passes uncorrected; {among} this may be chance."
     return StudyVerdict(
         table=table,
         headline=headline,
@@ -576,7 +576,7 @@ class _Variant:
 def _headline(
     variants: list[_Variant], best: int | None, table: pd.DataFrame, among: str, which_bytes: str
 ) -> str:
-    """Return the verdict, then the worst class of all variants; `among` says how many if some pass alone."""
+    """Return the verdict, then the worst class of all variants; `among` says how many if some pass uncorrected."""
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
         none = _none_passes(variants, among)

@@ -392,8 +392,8 @@ class Conversions:
     ) -> bytes:
         """Return the file of some kind, with groups of layers of other types by type."""
         bits = KINDS[kind].bits
-        asked = [*itertools.chain(*(itertools.chain(*one.values()) for one in groups.values()))]
-        trace = self._trace(kind, asked, marks=bool(asked))
+        named = [*itertools.chain(*(itertools.chain(*one.values()) for one in groups.values()))]
+        trace = self._trace(kind, named, marks=bool(named))
         if bits:
             return self._packed(trace, kind, groups)
         with _captured(kind, self._forward.model):

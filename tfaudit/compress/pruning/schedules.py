@@ -221,8 +221,8 @@ class Table(Periodic):
         >>> Table.of(FunctionSchedule(lambda step: (step % 2 == 0, 0.5)), 3, 3).sparsities
         array([-1. ,  0.5, -1. ], dtype=float32)
         """
-        asked = map(schedule.at, range(first, first + steps))
-        values = [sparsity if due else -1 for due, sparsity in asked]
+        updates = map(schedule.at, range(first, first + steps))
+        values = [sparsity if due else -1 for due, sparsity in updates]
         return cls(np.array(values, np.float32), first, first + steps - 1)
 
 

@@ -56,12 +56,12 @@ def survey_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dict[
         )
         for labels in (1, 3)
     )
-    asked = pd.DataFrame(
+    questions = pd.DataFrame(
         [(each.key, each.text) for each in QUESTIONS], columns=["column", "question"]
     )
     return {
         "key.csv": csv_bytes(sample.key.astype(int).assign(image=names)),
-        "questions.csv": csv_bytes(asked),
+        "questions.csv": csv_bytes(questions),
         "labels.csv": csv_bytes(late),
         "sheet.csv": csv_bytes(blind),
         **{f"{IMAGES}/{name}": previews[at] for name, at in zip(names, positions, strict=True)},

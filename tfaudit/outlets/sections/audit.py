@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.analysis.corruption_strip import CorruptionStrip
 from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
@@ -60,9 +60,11 @@ def joint_section(study_audit: StudyAudit, limits: Limits, name: str) -> Section
     audit = JOINT_AUDITS[name]
     result = audit.compute(study_audit, limits)
     section = None if result is None else section_of(audit.shown, [TitledResult(result)])
-    if section is None or not isinstance(strip := getattr(result, "strip", None), ImageStrip):
+    if section is None or not isinstance(
+        strip := getattr(result, "corruption_strip", None), CorruptionStrip
+    ):
         return section
-    return dataclasses.replace(section, strip=strip)
+    return dataclasses.replace(section, corruption_strip=strip)
 
 
 def section_of(declaration: Declaration, results: Sequence[TitledResult]) -> Section | None:
@@ -97,11 +99,11 @@ def _figures(declaration: Declaration, results: Sequence[TitledResult]) -> Itera
                 continue
             whole = [("", "", shown.result)]
             for key, variant, part in chart.each(shown.result) if chart.each else whole:
-                asked = f"{declaration.title}: {shown.title or declaration.question}"
+                question = f"{declaration.title}: {shown.title or declaration.question}"
                 yield Figure(
                     _name(declaration.name, shown.name, chart.name, key),
                     chart.draw(part),
-                    chart.description.format(result=shown.result) or asked,
+                    chart.description.format(result=shown.result) or question,
                     _title(shown.title, variant, chart.title.format(result=shown.result)),
                     variant=variant or shown.variant or shown.title,
                 )

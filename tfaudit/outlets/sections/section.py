@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.analysis.corruption_strip import CorruptionStrip
 from tfaudit.audits.declaration import Declaration
 from tfaudit.errors import listed, plural
 from tfaudit.outlets.exemplar_cards import Card
@@ -57,7 +57,7 @@ class Section:
         figures: charts.
         tables: tables.
         notes: notes, one sentence each.
-        strip: image under corruption, or None.
+        corruption_strip: image under corruption, or None.
         findings: the answers to the question, one sentence each.
         method: how the question is answered, in a sentence or two; may be empty.
         gallery: heading and cards of images.
@@ -71,7 +71,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
-    strip: ImageStrip | None = None
+    corruption_strip: CorruptionStrip | None = None
     findings: tuple[str, ...] = ()
     method: str = ""
     gallery: tuple[str, Sequence[Card]] = ("", ())
@@ -85,7 +85,7 @@ class Section:
         tables: Sequence[Grid],
         notes: Sequence[str],
         *,
-        strip: ImageStrip | None = None,
+        corruption_strip: CorruptionStrip | None = None,
         findings: Iterable[str] = (),
     ) -> Section:
         """Return a section with the title, the question and the source of an audit."""
@@ -97,7 +97,7 @@ class Section:
             tuple(figures),
             tuple(tables),
             tuple(notes),
-            strip,
+            corruption_strip,
             tuple(findings),
             shown.method,
             part=shown.part,

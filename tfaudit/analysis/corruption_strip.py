@@ -52,7 +52,7 @@ class Lane:
 
 
 @dataclasses.dataclass(frozen=True)
-class ImageStrip:
+class CorruptionStrip:
     """One image, clean and at every severity: a heading per column, "clean" first, and a lane per corruption.
 
     `example` is its id; `tiny` pictures should stay crisp when they are enlarged; the `caption` says which image it is,
@@ -70,7 +70,7 @@ Counts = Callable[[str, Condition | None], PredictionCounts]
 """Returns the counted predictions of a variant, under a condition or on clean images."""
 
 
-def image_strip(
+def corruption_strip(
     data: StudyData,
     position: int,
     corruptions: Sequence[str],
@@ -78,7 +78,7 @@ def image_strip(
     counts: Counts,
     *,
     caption: str = "",
-) -> ImageStrip:
+) -> CorruptionStrip:
     """Return the stored image, corrupted as it was for the models, with the majority predictions.
 
     `corruptions` are computed ones, one lane each; `variants` are keys in the order of the rows; `counts` returns the
@@ -90,7 +90,7 @@ def image_strip(
     severities = sorted(
         {condition.severity for condition in data.conditions if condition.is_computed}
     )
-    return ImageStrip(
+    return CorruptionStrip(
         example=str(examples["example"].iloc[position]),
         headings=("clean", *(f"severity {severity}" for severity in severities)),
         lanes=tuple(
@@ -104,7 +104,7 @@ def image_strip(
 
 def most_lost_image(
     data: StudyData, robustness: Mapping[str, Robustness], counts: Counts
-) -> ImageStrip | None:
+) -> CorruptionStrip | None:
     """Return the image that compression loses to corruption most often while the baseline still gets it right.
 
     Clean, the image is right by the majority predictions of the baseline and the compressed population. Losses are
@@ -130,7 +130,7 @@ def most_lost_image(
         return None
     caption = _caption(data, position, len(lost) - LANES)
     shown = list(lost.index[:LANES])
-    return image_strip(data, position, shown, [BASELINE, *robustness], counts, caption=caption)
+    return corruption_strip(data, position, shown, [BASELINE, *robustness], counts, caption=caption)
 
 
 def _lane(
