@@ -156,14 +156,14 @@ def test_a_variant_that_passes_only_without_the_correction_is_not_recommended():
     assert (verdict.best, verdict.alone) == ("b", ("a",))
     assert verdict.outcomes == {"a": "passes uncorrected", "b": "pass", "c": "pass"}
     assert verdict.frame()["outcome"].tolist() == [*verdict.outcomes.values()]
-    assert (verdict.summary()["pass"], verdict.summary()["passes_alone"]) == (2, 1)
+    assert (verdict.summary()["pass"], verdict.summary()["passes_uncorrected"]) == (2, 1)
     assert '"passes uncorrected"' in verdict.chart().to_json()
     assert verdict.headline.startswith(
         "Middle passes, also among 3 variants, with 30.0 % of the gzipped bytes"
     )
     reasons = verdict.frame()["reason"]
     assert reasons[0].endswith("Passes uncorrected; among 3 variants this may be chance.")
-    assert "alone" not in reasons[1]
+    assert "uncorrected" not in reasons[1]
     none = study_verdict({"a": weak, "b": weak, "c": weak}, sizes, limits)
     assert none.best is None
     assert none.headline.startswith(
