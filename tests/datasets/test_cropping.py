@@ -10,7 +10,7 @@ from sklearn.datasets import load_sample_image
 
 from tests.builders import released_pipeline
 from tests.builders.refusals import assert_refused
-from tfaudit.datasets.augmentation import CROPPED_ENCODED, none
+from tfaudit.datasets.augmentation import CROPPED_ENCODED, none, resized_crop_flip
 from tfaudit.datasets.cropping import (
     centre_crop,
     fit_within,
@@ -191,6 +191,13 @@ def test_an_encoded_single_crop_is_mirrored_half_of_the_time():
         assert_array_equal(image, plain.numpy()[:, ::-1] if mirrored[-1] else plain)
     assert 2 <= sum(mirrored) <= 10
     assert left is none
+
+
+def test_batches_are_cut_image_by_image():
+    images = tf.constant(np.stack([PHOTO[:40, :60]] * 2))
+    one, two = resized_crop_flip(images, tf.constant([1, 2])).numpy()
+    assert (one != two).any()
+    assert (one != images[0].numpy()).any()
 
 
 @pytest.mark.parametrize(
