@@ -52,6 +52,7 @@ def test_every_page(viewer, visit, name):
         assert not violations(page)
 
 
+@pytest.mark.nightly
 def test_names_in_charts_follow_a_change_of_theme(viewer, visit):
     page = visit(viewer.url)
     name = page.locator("[data-testid=stVegaLiteChart] svg text", has_text="float16").last

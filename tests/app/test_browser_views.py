@@ -10,6 +10,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 VIEWS = ("Classes", "One image", "Corruptions")
 
 
+@pytest.mark.nightly  # `test_browser.py` draws pages in a narrow window every day
 def test_every_view_fits_a_narrow_window(viewer, visit):
     linked, *others = VIEWS
     opened = visit(f"{viewer.url}/corruptions?corruptions={linked}", width=400, scheme="dark")
