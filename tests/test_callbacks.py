@@ -338,11 +338,6 @@ def test_several_inputs_as_a_tuple_or_a_list():
     assert history["val_worst_class_recall"] == [recall]
 
 
-def test_a_class_in_the_place_of_a_callback():
-    with pytest.raises(InputError, match="callbacks: got the class of a callback"):
-        several().fit(FEATURES, TAGS, verbose=0, callbacks=[ClassAudit])
-
-
 def test_copies_among_the_validation_examples_are_told():
     images = np.tile(np.arange(12, dtype="float32").reshape(6, 2), (5, 1))
     with pytest.warns(Notice, match="validation: 24 of the 30 examples are exact copies of others"):

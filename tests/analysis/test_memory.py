@@ -116,6 +116,7 @@ def test_row_groups_are_joined(rng):
     assert not known
 
 
+@pytest.mark.nightly  # every day: tests/audits/test_memory.py
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_memory_per_image_and_member_is_small(tmp_path, rng):
     images, members = 60_000, 20

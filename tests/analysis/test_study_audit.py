@@ -22,7 +22,6 @@ from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 from tfaudit.outlets.sections.order import study_sections
-from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.store import Store, open_store
 
 FEW = {"permutations": 20}
@@ -243,16 +242,6 @@ def test_images_that_were_replaced_count(tmp_path):
             match=rf"'{split}' with examples that changed after they were first read.*; read the study again",
         ):
             old[split].require_same_examples()
-
-
-def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
-    store = make_study(tmp_path)
-    place = store.directory / store.member_path("int8", 1, "member.json")
-    for damage in ({"files": None}, {"files": []}, {"files": {"x": 1}}):
-        place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | damage))
-        study_audit = read_few(store)
-        assert study_audit.data.members["int8"] == (0, 2, 3)
-        assert study_audit.data.populations["int8"].members == (0, 2, 3)
 
 
 @pytest.mark.slow

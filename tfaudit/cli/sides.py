@@ -23,8 +23,9 @@ def repeat_options(words: Sequence[str]) -> Iterator[str]:
     """Repeat an option of `MULTIWORD_OPTIONS` before each of its words: a shell expands `--baseline a*` into several.
 
     Example:
-        >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
-        ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
+        >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "b2", "--out", "d"]))
+        ['--baseline', 'a0', '--baseline', 'a1',
+         '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--compressed', 'int8=b2', '--out', 'd']
     """
     option = ""  # the current one
     name = ""  # NAME= of its last word
