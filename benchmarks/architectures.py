@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 import tfaudit
-from tfaudit.compress.litert.own_ranges import is_quantization_aware
+from tfaudit.compress.litert.learned_ranges import is_quantization_aware
 from tfaudit.study.quantization import KINDS
 
 layers = keras.layers

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from tfaudit import predict, quantize
-from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.study.quantization import KINDS

@@ -25,8 +25,9 @@ from tests.builders.simulated_searches import passing_files
 from tfaudit import Limits, Predictions, load_dataset
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.measurements import measure
+from tfaudit.compress.calibration_data import CALIBRATION_IMAGES
 from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, ConversionError
+from tfaudit.compress.litert.conversion_error import ConversionError
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search.candidate_models import CandidateMaker

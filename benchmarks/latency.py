@@ -17,8 +17,9 @@ import pandas as pd
 
 import tfaudit
 from tfaudit.compress.cost import measure_variants
-from tfaudit.compress.litert.quantize import KINDS, ConversionError
+from tfaudit.compress.litert.conversion_error import ConversionError
 from tfaudit.models.registry import build_model
+from tfaudit.study.quantization import KINDS
 
 VARIANTS = [
     *[("dense", kind, False) for kind in KINDS],

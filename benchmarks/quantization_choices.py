@@ -41,7 +41,7 @@ from resnet50_photographs import photographs
 
 import tfaudit
 from tfaudit.audits.model_pair.model_pair import PairComparison
-from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.pruning.kernels import kernel_layers
 
 ALL = (None, None)

@@ -10,9 +10,10 @@ from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit.compress.cost import cost
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import Conversions, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_comparison import compare_models, predictions_of
 from tfaudit.compress.pruning.one_shot import prune
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.builders.own_code import write_own
 from tfaudit import InputError, Study, run
-from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.litert.conversion_error import ConversionError
 from tfaudit.population.transient_errors import is_transient
 from tfaudit.population.worker import _JobRunner
 

@@ -20,6 +20,12 @@ from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import InputError
 from tfaudit.stats.one_hot import without_one_hot
 
+CALIBRATION_IMAGES = 100
+"""Number of representative inputs that ranges come from."""
+
+CHECKED_IMAGES = 4
+"""Number of these on which files are compared with Keras."""
+
 ARGUMENT = "representative"
 """Name of the argument, for errors."""
 

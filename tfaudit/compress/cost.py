@@ -13,13 +13,13 @@ import pandas as pd
 
 from tfaudit.audits.result import Result, without_nan
 from tfaudit.compress.counts import Counts, counts
-from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.latency import (
     BATCHES,
     COLUMNS,
     REPEATS,
     latencies,
 )
+from tfaudit.compress.litert.quantize import as_flatbuffer
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.errors import InputError, require, require_whole
@@ -208,7 +208,7 @@ def _sized(model: Any, images: Inputs | None, signature: str | None) -> _Sized:
     require_tensorflow()
     import keras
 
-    from tfaudit.compress.litert.quantize import ConversionError
+    from tfaudit.compress.litert.conversion_error import ConversionError
 
     try:
         content = as_flatbuffer(opened, images)

@@ -136,6 +136,11 @@ class KerasForward:
         """Return the inference of a model's only output, or of its first one."""
         return cls(model, next(iter(output_names(check_model(model))), None))
 
+    @classmethod
+    def of_output(cls, model: object, output: str | None) -> Self:
+        """Return the inference of a named output; without a name, of the first one, though others may matter too."""
+        return cls(model, output) if output else cls.of_first_output(model)
+
     def specs(self, batch: int) -> list["tf.TensorSpec"]:
         """Return the inputs of some examples as TensorFlow traces them; an open side is 64 pixels or tokens."""
         import tensorflow as tf

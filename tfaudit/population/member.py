@@ -16,11 +16,13 @@ import tensorflow as tf
 
 from tfaudit.audits.result import without_nan
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
+from tfaudit.compress.calibration_data import CALIBRATION_IMAGES
 from tfaudit.compress.counts import counts
 from tfaudit.compress.keras_model import require_finite
 from tfaudit.compress.last_layers import kept_layers
+from tfaudit.compress.litert.convertible_layers import check_layers
 from tfaudit.compress.litert.inference import predict_classifier
-from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, check_layers, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.one_shot import prune

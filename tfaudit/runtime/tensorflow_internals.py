@@ -20,7 +20,8 @@ def quantize_calibrated(
 ) -> bytes:
     """Return the int8 flatbuffer of a calibrated one.
 
-    `tf.lite.TFLiteConverter` calibrates before it quantizes, so that every file would cost a calibration of its own.
+    `tf.lite.TFLiteConverter` calibrates before it quantizes, so that every file would cost a calibration; and
+    it leaves no operator in float (https://github.com/tensorflow/tensorflow/issues/46073).
 
     Args:
         content: the bytes of a float flatbuffer with the ranges of its activations.

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.builders.flatbuffers import drawing, lstm, several_signatures, streaming, svdf
 from tests.builders.refusals import assert_refused
 from tfaudit.compress.kept_state import recurrent_states
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import Conversions
 
 EXAMPLES = 11
 DRAWS = np.random.default_rng(0)

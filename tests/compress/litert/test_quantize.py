@@ -13,11 +13,13 @@ from numpy.testing import assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
-from tfaudit.compress.litert import quantize as module
+from tfaudit.compress.litert import conversions
+from tfaudit.compress.litert.conversion_error import ConversionError
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import KINDS, ConversionError, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.errors import InputError
 from tfaudit.runtime.captured_output import captured_output
+from tfaudit.study.quantization import KINDS
 
 IMAGES = np.random.default_rng(0).random((30, 8, 8, 1), np.float32)
 
@@ -282,12 +284,12 @@ def test_bad_input_gets_one_line(model, changes, message):
 
 def test_the_documentation_lists_every_kind():
     documentation = (Path(__file__).parents[3] / "docs" / "shipping.md").read_text()
-    assert all(f"`{kind}`" in documentation for kind in module.KINDS)
+    assert all(f"`{kind}`" in documentation for kind in KINDS)
 
 
 def test_the_trace_of_a_conversion_does_not_wait_for_a_search_for_garbage():
     def traces():
-        return {id(one) for one in gc.get_objects() if type(one) is module._Trace}
+        return {id(one) for one in gc.get_objects() if type(one) is conversions._Trace}
 
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     frozen = gc.get_freeze_count()

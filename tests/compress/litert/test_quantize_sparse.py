@@ -7,9 +7,10 @@ from keras import layers
 from numpy.testing import assert_allclose
 
 from tests.builders.nightly import first_and_nightly
-from tfaudit.compress.litert import quantize as module
+from tfaudit.compress.litert.conversion_error import ConversionError
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.litert.quantize import ConversionError, quantize
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.tensorflow_lite import TensorFlowLite
 from tfaudit.compress.pruning.one_shot import prune
 
 IMAGES = np.random.default_rng(0).random((8, 64), np.float32)
@@ -60,11 +61,11 @@ def test_integer_kernels_are_refused(kind):
 @pytest.mark.slow
 def test_sparse_answers_that_differ_are_refused(monkeypatch):
     model, other = net(0.9), quantize(net(0.5), "float32")
-    convert = module.Conversions._converted
+    made = TensorFlowLite.file
     monkeypatch.setattr(
-        module.Conversions,
-        "_converted",
-        lambda *given, sparse=False, **io: other if sparse else convert(*given, **io),
+        TensorFlowLite,
+        "file",
+        lambda self, settings, types: other if settings.sparse else made(self, settings, types),
     )
     with pytest.raises(
         ConversionError,

@@ -12,9 +12,11 @@ from numpy.testing import assert_allclose
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit.compress.cost import cost
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer, weight_types
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import Conversions, quantize
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.tensorflow_lite import TensorFlowLite
 from tfaudit.errors import Notice
 
 pytest.importorskip("litert_quantizer")
@@ -103,13 +105,13 @@ def test_single_layers_have_types_of_their_own(model, int4):
 
 def test_a_model_is_converted_once_for_all_kinds(model, monkeypatch):
     made = []
-    real = Conversions._converted
+    real = TensorFlowLite._converted
 
-    def counted(self, converter, name, **settings):
-        made.append(name)
-        return real(self, converter, name, **settings)
+    def counted(self, settings, **options):
+        made.append(settings.kind)
+        return real(self, settings, **options)
 
-    monkeypatch.setattr(Conversions, "_converted", counted)
+    monkeypatch.setattr(TensorFlowLite, "_converted", counted)
     conversions = Conversions(model, representative=IMAGES)
     files = {
         settings: conversions.file(kind, **dict(settings))

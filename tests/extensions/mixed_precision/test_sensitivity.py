@@ -11,7 +11,8 @@ from keras import layers
 from tests.builders.operators import operators
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
-from tfaudit.compress.litert.quantize import Conversions, quantize
+from tfaudit.compress.litert.conversions import Conversions
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_comparison import compare_models
 from tfaudit.extensions.mixed_precision.model_explorer import node_data
 from tfaudit.extensions.mixed_precision.sensitivity import quantization_sensitivity

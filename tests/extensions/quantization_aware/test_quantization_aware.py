@@ -16,7 +16,7 @@ from tests.builders.operators import operators
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.litert.own_ranges import exporting
+from tfaudit.compress.litert.learned_ranges import exporting
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.hold_masks import HoldMasks

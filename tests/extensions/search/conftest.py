@@ -6,7 +6,7 @@ from tests.builders.command_line import refused, tfaudit_in  # noqa: F401
 from tests.builders.compressible import CLASSES, blobs, classifier
 from tests.builders.kinds import only_kinds
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search import candidate_models, candidates, search_report

@@ -10,8 +10,9 @@ import pytest
 from tests.builders.compressible import CLASSES, with_outlier
 from tests.builders.kinds import only_kinds
 from tests.builders.refusals import assert_refused
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import Conversions, quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.datasets.examples import as_dataset

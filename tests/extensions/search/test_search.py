@@ -23,7 +23,8 @@ from tfaudit.analysis.recommendation import recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.litert.quantize import ConversionError, Conversions
+from tfaudit.compress.litert.conversion_error import ConversionError
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.random import Generator
 
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import CannotRunError, Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import table_rows
+from tfaudit.compress.litert.quantize import as_flatbuffer
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped, without_lists

@@ -16,12 +16,22 @@ from tfaudit.compress.litert.activation_ranges import (
     measured_ranges,
     percentile_range,
 )
+from tfaudit.compress.litert.conversion_error import ConversionError
+from tfaudit.compress.litert.file_settings import FileSettings
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.flatbuffer_contents import weight_types
+from tfaudit.compress.litert.marked_layers import Operators
 from tfaudit.compress.model_inputs import Inputs
-from tfaudit.errors import InputError, Notice, listed, missing_extra
+from tfaudit.errors import InputError, Notice, listed, missing_extra, one_line
+from tfaudit.extensions import load
 from tfaudit.runtime.captured_output import captured_output
-from tfaudit.study.quantization import FLOAT, KINDS
+from tfaudit.study.quantization import FLOAT, KINDS, TENSORFLOW
+
+
+def quantizer_of(kind: str, content: bytes, feeds: Iterable[Inputs] | None) -> Any:
+    """Return what makes files of a kind from a float32 flatbuffer: the writer of an extension, or LiteRT Quantizer."""
+    writer = KINDS[kind].writer
+    return (load(writer) if writer else LiteRTQuantizer)(content, feeds)
 
 
 class LiteRTQuantizer:
@@ -29,48 +39,47 @@ class LiteRTQuantizer:
 
     Args:
         content: the bytes of the float32 flatbuffer.
-        feeds: inputs of each run that measures activations; needed for kinds with integer activations only.
+        feeds: inputs of each run that measures activations, read once or twice; None if no kind needs them.
     """
 
     def __init__(self, content: bytes, feeds: Iterable[Inputs] | None = None) -> None:
-        self._content, self._feeds = content, [] if feeds is None else list(feeds)
+        self._content, self._feeds = content, () if feeds is None else feeds
 
-    def file(
-        self,
-        kind: str,
-        types: Mapping[str, Iterable[str]],
-        *,
-        percentile: float = 100.0,
-        per_channel: bool = True,
-        io: str = FLOAT,
-    ) -> bytes:
+    @functools.cached_property
+    def operators(self) -> Operators:
+        """The operators of the float32 flatbuffer."""
+        return Operators(self._content)
+
+    def file(self, settings: FileSettings, types: Mapping[str, Iterable[str]]) -> bytes:
         """Return the file of some kind.
 
         Operators that have no weights of so few bits, such as depthwise convolutions of int4, get int8. Integers reach
         from the lowest to the highest weight of an output channel.
 
         Args:
-            kind: kind of quantization, for all operators but those in `types`.
+            settings: settings of the file.
             types: names of operators by the type of their weights, "int8", "float16" or "float32".
-            percentile: percentile at which ranges of activations end.
-            per_channel: whether each channel of a kernel has a scale of its own.
-            io: type of inputs and outputs of a file with integer activations.
 
         Raises:
             InputError: LiteRT Quantizer is not installed (extra `quantizer`), or left all weights in float.
+            ConversionError: it failed.
 
         Warns:
             Notice: it left weights in float that should have another type.
         """
-        recipe = _recipe(self._content, kind, per_channel, io)
+        kind = settings.kind
+        recipe = _recipe(self._content, settings)
         for dtype, operators in types.items():
             if own := "|".join(map(re.escape, operators)):
                 _add_type(recipe, f"^({own});?$", dtype)
-        ranges = self._statistics(percentile) if KINDS[kind].calibrated else None
-        with captured_output():
-            made = recipe.quantize(
-                ranges, enable_progress_bar=False, enable_progress_report=False
-            ).quantized_model
+        ranges = self._statistics(settings.percentile) if KINDS[kind].calibrated else None
+        silent = {"enable_progress_bar": False, "enable_progress_report": False}
+        try:
+            with captured_output():
+                made = recipe.quantize(ranges, **silent).quantized_model
+        except Exception as error:  # of its algorithms, of many types
+            got = f"a model that LiteRT Quantizer cannot quantize to {kind!r} ({one_line(error)})"
+            raise ConversionError("model", got, f"quantizer={TENSORFLOW!r}") from error
         _tell_skipped(bytes(made), kind, set(types.get(FLOAT, ())))
         return bytes(made)
 
@@ -107,26 +116,26 @@ class LiteRTQuantizer:
         return histograms(self._network, self._ranges, self._feeds)
 
 
-def _recipe(content: bytes, kind: str, per_channel: bool, io: str) -> Any:
-    """Return a quantizer of a file with the rules of a kind."""
+def _recipe(content: bytes, settings: FileSettings) -> Any:
+    """Return a quantizer of a file with the rules of its settings."""
     try:
         from litert_quantizer import qtyping, quantizer
     except ImportError as error:
-        raise missing_extra(error, f"kind {kind!r}") or error from None
+        raise missing_extra(error, f"kind {settings.kind!r}") or error from None
     recipe = quantizer.Quantizer(content)
-    every, settings = qtyping.TFLOperationName.ALL_SUPPORTED, KINDS[kind]
-    if settings.calibrated:
+    every, kind = qtyping.TFLOperationName.ALL_SUPPORTED, KINDS[settings.kind]
+    if kind.calibrated:
         grain = qtyping.QuantGranularity
-        scales = grain.CHANNELWISE if per_channel else grain.TENSORWISE
-        recipe.add_static_config("", every, settings.activation_bits, 8, scales)
+        scales = grain.CHANNELWISE if settings.per_channel else grain.TENSORWISE
+        recipe.add_static_config("", every, kind.activation_bits, 8, scales)
         for place in (qtyping.TFLOperationName.INPUT, qtyping.TFLOperationName.OUTPUT):
-            _set_ends(recipe, place, io)
-    elif settings.types:
-        _add_type(recipe, "", *settings.types)
+            _set_ends(recipe, place, settings.io)
+    elif kind.types:
+        _add_type(recipe, "", *kind.types)
     else:
         recipe.add_dynamic_config("", every, 8)
-    if settings.bits:  # a later rule counts where it is supported
-        recipe.add_dynamic_config("^", every, settings.bits)
+    if kind.bits:  # a later rule counts where it is supported
+        recipe.add_dynamic_config("^", every, kind.bits)
     return recipe
 
 

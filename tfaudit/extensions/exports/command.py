@@ -63,7 +63,7 @@ def export(
             files = FORMATS[form].content(study_audit, keys)
     else:
         from tfaudit.cli.model_predictions import ModelFile, read_examples
-        from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES
+        from tfaudit.compress.calibration_data import CALIBRATION_IMAGES
         from tfaudit.compress.model_comparison import outputs_of
         from tfaudit.datasets.representative import representative_part
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from tfaudit.compress.litert.file_settings import FileSettings
 from tfaudit.compress.litert.litert_quantizer import LiteRTQuantizer
-from tfaudit.compress.litert.selective import Operators
+from tfaudit.compress.litert.marked_layers import Operators
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.extensions.mixed_precision.weight_rounding import RoundedWeights
 from tfaudit.study.quantization import KINDS
@@ -14,19 +15,24 @@ class PackedFiles:
 
     Args:
         content: the bytes of the float32 flatbuffer.
-        kind: kind of quantization with `bits`.
         feeds: inputs on which rounding shall change results least; None takes the nearest values.
+
+    Attributes:
+        operators: operators of the flatbuffer.
     """
 
-    def __init__(self, content: bytes, kind: str, feeds: Iterable[Inputs] | None) -> None:
-        self._content, self._kind = content, kind
-        bits = KINDS[kind].bits
-        self._rounded = None if feeds is None else RoundedWeights(content, feeds, bits)
+    def __init__(self, content: bytes, feeds: Iterable[Inputs] | None) -> None:
+        self._content, self._feeds = content, feeds
+        self._rounded: dict[int, RoundedWeights] = {}
+        self.operators = Operators(content)
 
-    def file(self, types: Mapping[str, Iterable[str]]) -> bytes:
+    def file(self, settings: FileSettings, types: Mapping[str, Iterable[str]]) -> bytes:
         """Return the file in which some operators have weights of another type; see `LiteRTQuantizer.file`."""
         content = self._content
-        if self._rounded is not None:
-            operators = Operators(content).operands
-            content = self._rounded.file({*operators}.difference(*types.values()))
-        return LiteRTQuantizer(content).file(self._kind, types)
+        if self._feeds is not None:
+            bits = KINDS[settings.kind].bits
+            if bits not in self._rounded:
+                self._rounded[bits] = RoundedWeights(content, self._feeds, bits)
+            others = {*self.operators.operands}.difference(*types.values())
+            content = self._rounded[bits].file(others)
+        return LiteRTQuantizer(content).file(settings, types)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import keras
 
     from tfaudit.charts.style import Drawing
-    from tfaudit.compress.litert.quantize import Conversions
-    from tfaudit.compress.litert.selective import Calibrated
+    from tfaudit.compress.litert.conversions import Conversions
+    from tfaudit.compress.litert.tensorflow_lite import Calibrated
     from tfaudit.compress.model_inputs import Inputs
 
 MODES = ("all_but_one", "only_one")
@@ -154,7 +154,7 @@ def quantization_sensitivity(
     >>> result.frame()[["layer", "negative_flips", "avoided"]].values.tolist()
     [['only', 0.0, 0.0]]
     """
-    from tfaudit.compress.litert.quantize import Conversions
+    from tfaudit.compress.litert.conversions import Conversions
     from tfaudit.compress.pruning.kernels import kernel_layers
 
     begin = time.perf_counter()
@@ -240,7 +240,7 @@ class LayeredFiles:
         self._operators: Mapping[str, Sequence[str]] = {}
         if kind == "int8":
             self._source, self._operators = conversions.calibrated(layers, percentile)
-        from tfaudit.compress.litert.selective import unmarked  # loads TensorFlow
+        from tfaudit.compress.litert.marked_layers import unmarked  # loads TensorFlow
 
         self.operators = {
             name: tuple(dict.fromkeys(one for own in operators for one in (own, unmarked(own))))

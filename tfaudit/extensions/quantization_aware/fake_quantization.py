@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.litert.own_ranges import RangeLayer, is_exporting
+from tfaudit.compress.litert.learned_ranges import RangeLayer, is_exporting
 
 BITS = 8
 SMALLEST = 1e-8

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from tfaudit.compress.layer_kinds import DEPTHWISE, layer_kinds
-from tfaudit.compress.litert.own_ranges import is_exporting
+from tfaudit.compress.litert.learned_ranges import is_exporting
 from tfaudit.extensions.quantization_aware.fake_quantization import (
     FakeQuantization,
     fake_quantized_weights,

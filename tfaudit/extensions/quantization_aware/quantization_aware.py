@@ -9,7 +9,7 @@ import keras
 from tfaudit.compress.keras_model import float32_compute, require_keras_model, require_tensorflow
 from tfaudit.compress.last_layers import kept_layers
 from tfaudit.compress.layer_kinds import SEPARABLE, layer_kinds
-from tfaudit.compress.litert.own_ranges import is_quantization_aware
+from tfaudit.compress.litert.learned_ranges import is_quantization_aware
 from tfaudit.errors import InputError, listed, require
 from tfaudit.extensions.quantization_aware.fake_quantization import FakeQuantization
 from tfaudit.extensions.quantization_aware.layers import (

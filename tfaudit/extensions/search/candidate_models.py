@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
-from tfaudit.compress.litert.quantize import Conversions
+from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.datasets.dataset import Dataset

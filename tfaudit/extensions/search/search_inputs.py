@@ -9,9 +9,10 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from tfaudit.compress.calibration_data import CALIBRATION_IMAGES
 from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.compress.keras_model import KerasForward, check_model
-from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, check_layers
+from tfaudit.compress.litert.convertible_layers import check_layers
 from tfaudit.compress.model_files import load_keras, require_keras_file
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part, representative_positions

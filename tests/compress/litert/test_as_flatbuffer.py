@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
 from tfaudit.compress.litert import stablehlo
-from tfaudit.compress.litert.conversion import as_flatbuffer
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.quantize import as_flatbuffer
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,8 +41,9 @@ import sys
 import keras
 import numpy as np
 from keras import layers as L
-from tfaudit.compress import as_flatbuffer
+from tfaudit.compress import as_flatbuffer, quantize
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.flatbuffer_contents import weight_types
 from tfaudit.errors import InputError
 
 def images():
@@ -71,6 +72,14 @@ for build in (images, attention, both):
     expected, found = model.predict(x, verbose=0), network.all_outputs(x)
     if not isinstance(expected, dict):
         expected, found = {"": expected}, {"": next(iter(found.values()))}
+    for kind, share in (("float16", 1e-3), ("dynamic_range", 0.05), ("int4", 0.5)):
+        content = quantize(model, kind, representative=x, quantizer="litert")
+        types = {dtype for dtype, _ in weight_types(content).values()}
+        assert kind == "float16" or {"int8", "int4"} & types, kind
+        rounded = Flatbuffer(content).all_outputs(x)
+        for name, scores in network.all_outputs(x).items():
+            difference = np.abs(rounded[name] - scores).max()
+            assert 0 < difference < share * np.abs(scores).max(), (kind, name, difference)
     print(build.__name__, max(np.abs(expected[name] - found[name]).max() for name in expected))
 try:
     as_flatbuffer(keras.Sequential([L.Input((8, 4)), L.LSTM(3)]))

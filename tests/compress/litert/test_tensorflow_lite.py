@@ -12,8 +12,9 @@ from numpy.testing import assert_allclose
 
 from tests.builders.operators import operators
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.marked_layers import marked
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.litert.selective import Calibrated, marked
+from tfaudit.compress.litert.tensorflow_lite import Calibrated
 from tfaudit.runtime.captured_output import captured_output
 
 IMAGES = np.random.default_rng(0).random((40, 6, 6, 2), np.float32)

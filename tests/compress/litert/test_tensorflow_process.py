@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.builders.refusals import assert_refused
-from tfaudit.compress.litert import in_tensorflow
-from tfaudit.compress.litert.in_tensorflow import quantized_in_tensorflow
+from tfaudit.compress.litert import tensorflow_process
 from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.tensorflow_process import quantized_in_tensorflow
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ class Twice(keras.layers.Layer):
 @pytest.fixture
 def warm(warm_python, monkeypatch):
     """The process starts with TensorFlow imported."""
-    monkeypatch.setattr(in_tensorflow, "COMMAND", (*warm_python, "-P"))
+    monkeypatch.setattr(tensorflow_process, "COMMAND", (*warm_python, "-P"))
 
 
 def network(*more):
@@ -38,15 +38,17 @@ def network(*more):
 def test_bytes_are_those_of_this_process(tmp_path, warm):
     model = network()
     settings = {"representative": IMAGES, "float_layers": "last"}
-    content = quantized_in_tensorflow(model, "int8", settings)
+    content = quantized_in_tensorflow(model, {"kind": "int8", **settings})
     model.save(tmp_path / "model.keras")
     assert content == quantize(tmp_path / "model.keras", "int8", **settings)
-    assert content == quantized_in_tensorflow(tmp_path / "model.keras", "int8", settings)
+    assert content == quantized_in_tensorflow(
+        tmp_path / "model.keras", {"kind": "int8", **settings}
+    )
 
 
 def test_errors_are_those_of_quantize(warm):
     refused = "^representative: got None, expected training images"
-    assert_refused(refused, quantized_in_tensorflow, network(), "int8", {})
+    assert_refused(refused, quantized_in_tensorflow, network(), {"kind": "int8"})
 
 
 def test_registered_layers_are_imported(tmp_path, monkeypatch, warm):
@@ -55,7 +57,7 @@ def test_registered_layers_are_imported(tmp_path, monkeypatch, warm):
     own_layers = __import__("own_layers")
     try:
         model = network(own_layers.Twice())
-        assert quantized_in_tensorflow(model, "float32", {})[4:8] == b"TFL3"
+        assert quantized_in_tensorflow(model, {"kind": "float32"})[4:8] == b"TFL3"
     finally:
         keras.saving.get_custom_objects().pop("own>Twice")
         del sys.modules["own_layers"]
