@@ -360,7 +360,7 @@ def _table(variants: list[_Variant], sizes: pd.Series) -> pd.DataFrame:
 def _passing(
     variants: list[_Variant], order: list[int], limits: Limits
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that pass, in order: those that do so also among all variants, and those that pass only alone."""
+    """Return the rows that pass, in order: those that do so also among all variants, and those that pass only uncorrected."""
     passing = [row for row in order if variants[row].outcome == PASS]
     qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
     return qualified, [row for row in passing if row not in qualified]
@@ -603,7 +603,7 @@ def _none_passes(variants: list[_Variant], among: str) -> str:
     if among:
         passing = [variant.title for variant in variants if variant.outcome == PASS]
         verb = "passes" if len(passing) == 1 else "pass"
-        return f"No variant is recommended: {listed(passing)} {verb} alone, but {among} this may be chance."
+        return f"No variant is recommended: {listed(passing)} {verb} uncorrected, but {among} this may be chance."
     failed = sum(variant.outcome == FAIL for variant in variants)
     undecided = len(variants) - failed
     if len(variants) == 1:
