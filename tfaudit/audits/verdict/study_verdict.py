@@ -360,7 +360,7 @@ def _table(variants: list[_Variant], sizes: pd.Series) -> pd.DataFrame:
 def _passing(
     variants: list[_Variant], order: list[int], limits: Limits
 ) -> tuple[list[int], list[int]]:
-    """Return the rows that pass, in order: those that do so also among all variants, and those that pass only uncorrected."""
+    """Return the rows that pass, in order: those that do so also among all variants, and the others, uncorrected."""
     passing = [row for row in order if variants[row].outcome == PASS]
     qualified = [row for row in passing if variants[row].passes_among(len(variants), limits)]
     return qualified, [row for row in passing if row not in qualified]
