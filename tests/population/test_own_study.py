@@ -83,7 +83,7 @@ CELLS = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # a study of a file runs every day, and a notebook's functions are refused every day
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's packages
 def test_a_notebook_runs_a_study(tmp_path, warm_python):
     workers = f"worker_process.COMMAND = (*{warm_python}, *worker_process.COMMAND[1:])"

@@ -86,7 +86,7 @@ def test_a_resumed_member_of_other_bits_is_refused(tmp_path, warm_workers):
 @pytest.mark.parametrize(
     ("study", "batch", "micro"),
     and_nightly(
-        [(celeb_a, 256, None), (STUDY, 32, None)], [(imagenet, 64, 16), (cifar10, 64, None)]
+        [(STUDY, 32, None)], [(celeb_a, 256, None), (imagenet, 64, 16), (cifar10, 64, None)]
     ),
     ids=lambda value: getattr(value, "name", None),
 )
