@@ -1,5 +1,8 @@
 """LiteRT Quantizer beside TensorFlow's own converter: the same ranges, types and nearly the same scores."""
 
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -122,6 +125,24 @@ def test_quantize_hands_its_settings_on(model, quantizer):
         assert content == quantizer.file(FileSettings("int8", **settings), {})
     kept = weight_types(quantize(model, "int8", **options, float_layers="last"))
     assert [dtype for dtype, _ in kept.values()] == ["int8", "int8", "int8", "float32"]
+
+
+def test_a_float_file_is_quantized_without_tensorflow_or_keras(float32, tmp_path):
+    (tmp_path / "float32.tflite").write_bytes(float32)
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+from tfaudit.compress.litert.file_settings import FileSettings
+from tfaudit.compress.litert.litert_quantizer import LiteRTQuantizer
+content = Path("float32.tflite").read_bytes()
+made = LiteRTQuantizer(content, [np.ones((1, 8, 8, 2), "f4")]).file(FileSettings("int8"), {})
+print(len(made) < len(content), {"tensorflow", "keras"} & set(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True set()\n", done.stderr
 
 
 def test_weights_that_stay_in_float_are_told():

@@ -9,11 +9,11 @@ from typing import Any
 
 from ai_edge_litert import schema_py_generated as schema
 
-from tfaudit.compress.layer_calls import replaced_calls
-
 
 def marked(layers: Sequence[Any]) -> AbstractContextManager[None]:
     """Trace each layer inside its own name scope, by which `Operators` finds the layer's operators."""
+    from tfaudit.compress.layer_calls import replaced_calls  # loads Keras
+
     scopes = {layer: _scope(number) for number, layer in enumerate(layers)}
     return replaced_calls(scopes, lambda layer, call: _in_scope(call, scopes[layer]))
 
