@@ -182,11 +182,6 @@ def test_epochs_after_the_last_mask_may_be_kept():
     fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors
 
 
-def test_best_epochs_need_not_be_named():
-    with pytest.warns(DeprecationWarning, match="best_epochs is not needed any more"):
-        Pruning(0.5, best_epochs=[keras.callbacks.EarlyStopping("loss")])
-
-
 def text_model():
     keras.utils.set_random_seed(0)
     inputs = keras.Input((5,), dtype="int32")

@@ -1,7 +1,7 @@
 """Gradual pruning inside `model.fit`: the callback `Pruning`."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -72,7 +72,6 @@ class Pruning(MaskingCallback):
             `trainable_only`, `embeddings`, `gradient`, `decay` and `seed`.
         gradient_data: inputs and targets, as in `prune`; held in memory. At every update of the masks, the scores of
             "gradient", "undecayed" and "chip" are computed from the current masked network.
-        best_epochs: has no effect any more, since all saved files are compared.
         tfmot: settings for choosing weights as TF-MOT does, as in `prune`; for m-by-n, whose sparsity does not rise,
             use `prune` and `HoldMasks`.
 
@@ -102,7 +101,6 @@ class Pruning(MaskingCallback):
         gradient: str = "loss",
         decay: float = 0.0,
         seed: int = 0,
-        best_epochs: Iterable[keras.callbacks.Callback] = (),
         tfmot: TFMOT | None = None,
     ) -> None:
         method_settings = PruningMethod(
@@ -114,9 +112,6 @@ class Pruning(MaskingCallback):
         method_settings.check_data(gradient_data)
         needed = gradient_data if method_settings.needs_data else None
         super().__init__(method_settings, None if needed is None else gathered(needed))
-        if tuple(best_epochs):
-            text = "best_epochs is not needed any more: all files that callbacks save are compared"
-            warnings.warn(text, DeprecationWarning, stacklevel=2)
         self._wanted: Schedule | float = _checked(schedule)
         self._schedule: Schedule | None = None  # of the latest fit
         self._select = partial(
