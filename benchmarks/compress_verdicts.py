@@ -4,8 +4,8 @@
 
 A small network is trained on each data set. Each split draws the images of a search at random from the test images,
 divides them into a selection part and a held-out part, and applies every rule of `passing_files` to the same files,
-without and with those that need training data. The loss is that on the test images that the search did not draw; a pass
-is wrong if it exceeds a limit there.
+without and with those that need training data; and two rules of other tools, which know no interval. The loss is that
+on the test images that the search did not draw; a pass is wrong if it exceeds a limit there.
 
 The candidates are those of a search without remedies, slow kinds and layers in float by cost. Each is made once, when a
 split first needs it, from training images, so that it depends on no test image. It is predicted once on all of them.
@@ -49,6 +49,9 @@ NETWORKS = {
 """Architecture, epochs of training, share of the test images that a search has; and limits on the drop of accuracy and
 of any class's recall, points."""
 
+AGREEING = 500
+"""Most images on which the first class of a file is compared with the model's, without intervals."""
+
 TRAINED, TUNED = 12_000, 4000
 """Most training images of a network, and of its pruned candidates."""
 
@@ -77,11 +80,10 @@ class Files:
         self.plan = [
             one
             for one in candidates(source.copy, training=True)
-            if not (
-                KINDS[one.kind].slow or one.float_layers or (one.pruned and one.pruned.remedies)
-            )
+            if not (KINDS[one.kind].slow or one.layers or (one.pruned and one.pruned.remedies))
         ]
         self.plain = [one.key for one in self.plan if one.is_plain]
+        self.fallbacks = [one.key for one in self.plan if one.is_fallback]
         self.test, self._settings = test, SearchSettings(batch_size=500)
         calibration = representative_part(train, CALIBRATION_IMAGES, 0)
         parts = Parts(test, test, test, calibration, train)
@@ -98,11 +100,16 @@ class Files:
         if candidate.key not in self._sizes:
             try:
                 content = self._maker.flatbuffer(candidate)
-                self._ranked[candidate.key] = self._settings.ranked(content, self.test)
+                file = self._settings.file(content)
+                self._ranked[candidate.key] = self._settings.ranked(file, self.test)
                 self._sizes[candidate.key] = len(content)
             except ConversionError:
                 self._sizes[candidate.key] = 0
         return self._sizes[candidate.key]
+
+    def bytes_of(self, key: str) -> int:
+        """Return the bytes of a candidate's file that was made."""
+        return self._sizes[key]
 
     def model(self, preparation: Preparation) -> str:
         """Return the key of the predictions of a model before it is quantized; train it if needed."""
@@ -172,21 +179,52 @@ def searches(
     trials = tried(files, selection, limits, trained=trained)
 
     def verdict(key: str, on_all: bool, alpha: float) -> Verdict:
+        if key in files.fallbacks:  # the trials left it out if a smaller file passes
+            files.size(next(one for one in files.plan if one.key == key))
         return files.verdict(key, asked if on_all else held_out, limits, alpha)
 
+    rules = passing_files(trials, files.plain, verdict, files.fallbacks)
+    rules |= chosen_without_intervals(files, selection, limits, trained=trained)
     found = []
-    for rule, key in passing_files(trials, files.plain, verdict).items():
+    for rule, key in rules.items():
         row: dict[str, object] = {"limits": limits.in_words(), "trained": trained, "judged": rule}
-        size = files.baseline_bytes if key is None else trials.by_key[key].size
+        size = files.baseline_bytes if key is None else files.bytes_of(key)
         row |= {"passes, %": 100.0 * (key is not None), "kB or the model's": size / 1e3}
         if key is not None:
             truth = measure(*files.sides(key, others))
             loss, worst = float(truth.overall.loss[0]), float(truth.classes.loss.max())
             over = loss > limits.overall_drop_pp or worst > limits.worst_class_drop_pp
-            plain = key in files.plain
+            plain = key in {*files.plain, *files.fallbacks}
             row |= {"not plain, %": 100.0 * (not plain), "kB": size / 1e3}
             row |= {"loss": loss, "of the worst class": worst, "wrong, %": 100.0 * over}
         found.append(row)
+    return found
+
+
+def chosen_without_intervals(
+    files: Files, rows: np.ndarray, limits: Limits, *, trained: bool
+) -> dict[str, str | None]:
+    """Return the smallest file by two rules of other tools, on the same files and the same selection part.
+
+    NNCF's control of accuracy looks at the measured loss; others compare the first class on some hundred images.
+    """
+    keys = [
+        one.key for one in files.plan if (trained or not one.preparation.key) and files.size(one)
+    ]
+    keys.sort(key=files.bytes_of)
+    found: dict[str, str | None] = {"measured loss": None, "same first class": None}
+    for key in reversed(keys):
+        before, after = files.sides(key, rows)
+        measured = measure(before, after)
+        worst = float(measured.classes.loss.max())
+        if (
+            measured.overall.loss[0] <= limits.overall_drop_pp
+            and worst <= limits.worst_class_drop_pp
+        ):
+            found["measured loss"] = key
+        same = (before.top1[0, :AGREEING] == after.top1[0, :AGREEING]).mean()
+        if 100 * same >= 100 - limits.overall_drop_pp:
+            found["same first class"] = key
     return found
 
 

@@ -101,12 +101,20 @@ def test_every_module_that_is_imported_exists_also_without_an_extension():
                     assert node.module in known, f"{place}:{node.lineno}, without {gone}"
 
 
-def test_an_extension_is_imported_by_those_alone_that_declare_it():
+def in_strings(place: Path) -> Iterator[str]:
+    """Modules of extensions that a file names in strings, as an import without an import statement would."""
+    for node in nodes(place):
+        value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) and value.startswith(f"{GROUP}.") and " " not in value:
+            yield value
+
+
+def test_an_extension_is_reached_by_those_alone_that_declare_it():
     uses = {extension.name: extension.uses for extension in extensions()}
     known = modules()
     for name, place in known.items():
         _, _, own, *_ = [*name.split("."), "", ""]
-        for other in imported(place, known):
+        for other in (*imported(place, known), *in_strings(place)):
             if other.startswith(f"{GROUP}."):
                 allowed = (own, *uses[own]) if name.startswith(f"{GROUP}.") else ()
                 assert other.split(".")[2] in allowed, f"{place} imports {other}"

@@ -1,6 +1,6 @@
 """Simulated searches for the smallest file that passes, whose files truly lose known shares of the accuracy."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,12 @@ SMALLER = 0.75
 
 
 def found_files(
-    losses: Sequence[float], seed: int, images: int, plain: Collection[int] = (), limit: float = 1.0
+    losses: Sequence[float],
+    seed: int,
+    images: int,
+    plain: Sequence[int] = (),
+    limit: float = 1.0,
+    fallbacks: Sequence[int] = (),
 ) -> dict[str, int | None]:
     """Return which simulated file passes a search, None for none, by the rules of `passing_files`.
 
@@ -25,6 +30,7 @@ def found_files(
         seed: the same seed gives the same images and predictions.
         images: number of images of both halves.
         plain: numbers of the files that use no labels; the search chooses the others.
+        fallbacks: the same of files in floats, which are judged if something else does not pass.
         limit: limit of the gate, points.
     """
     before, after = grid(np.random.default_rng(seed), np.divide(losses, 100), images)
@@ -46,12 +52,16 @@ def found_files(
         trials,
         [str(file) for file in plain],
         lambda key, on_all, alpha: verdict(int(key), slice(0 if on_all else half, images), alpha),
+        [str(file) for file in fallbacks],
     )
     return {rule: None if key is None else int(key) for rule, key in found.items()}
 
 
 def passing_files(
-    trials: Trials, plain: Collection[str], verdict: Callable[[str, bool, float], Verdict]
+    trials: Trials,
+    plain: Sequence[str],
+    verdict: Callable[[str, bool, float], Verdict],
+    fallbacks: Sequence[str] = (),
 ) -> dict[str, str | None]:
     """Return the key of the smallest file that passes, None for none, by what is judged.
 
@@ -63,6 +73,7 @@ def passing_files(
         trials: the files on the selection part.
         plain: keys of the files that use no labels.
         verdict: function that judges a file by its key, on all images or the held-out part, at a level.
+        fallbacks: keys of the files in floats, which are judged on all images if something else does not pass.
     """
 
     def size(key: str) -> int:
@@ -70,15 +81,24 @@ def passing_files(
 
     chosen = sorted(trials.passing, key=size, reverse=True)
     rules = {
-        "the smallest": ([], chosen[-1:]),
-        "in turn": ([], chosen),
-        "in turn, plain files on all images": trials.sequences(plain, ()),
+        "the smallest": ([], chosen[-1:], None),
+        "in turn": ([], chosen, None),
+        "in turn, plain files on all images": (
+            *trials.sequences(plain, fallbacks, ()),
+            (lambda: fallbacks) if fallbacks else None,
+        ),
     }
     found = {}
-    for name, (first, second) in rules.items():
+    for name, (first, second, third) in rules.items():
+        on_all = {*first, *fallbacks} if third else {*first}
         verdicts = judged_in_turn(
-            first, second, lambda key, alpha, first=first: verdict(key, key in first, alpha), 0.05
+            first,
+            second,
+            lambda key, alpha, on_all=on_all: verdict(key, key in on_all, alpha),
+            0.05,
+            third,
         )
         passing = [key for key, one in verdicts.items() if one.outcome == PASS]
-        found[name] = min(passing, key=size, default=None)
+        smaller = [key for key in passing if key not in fallbacks]
+        found[name] = min(smaller, key=size) if smaller else next(reversed(passing), None)
     return found

@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -32,6 +33,16 @@ for words in ("--help", "doctor", f"audit {files} --out study", "gate study", "r
     assert done.exit_code == (words == "gate study"), (words, done.output)
 assert "class 3" in open("study/report.html").read()
 """
+
+
+@pytest.mark.parametrize("name", sorted({*OURS} - {"search", "slices"}))
+def test_only_its_own_tests_import_an_extension(name):
+    own = ROOT / "tests/extensions" / name
+    for place in ROOT.glob("tests/**/*.py"):
+        if own not in place.parents and place != Path(__file__):
+            assert not re.search(
+                rf"(from|import) tfaudit\.extensions\.{name}\b", place.read_text()
+            ), place
 
 
 @pytest.mark.slow

@@ -56,9 +56,9 @@ CANDIDATES = JointAudit(
         title="Candidates",
         question="Which files were tried, and which was chosen?",
         method=(
-            "All examples judge plain files, but for those that calibrate int8; other files are judged on the "
-            "held-out part if they pass on the selection part. Both are judged from the largest down to the first "
-            "that does not pass."
+            "All examples judge plain files and files in floats, but for those that calibrate int8; other files are "
+            "judged on the held-out part if they pass on the selection part. Each group is judged in turn up to the "
+            "first that does not pass."
         ),
         charts=(
             Chart(

@@ -56,6 +56,7 @@ class Extension:
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
         variants: classes of variants by family, each a subclass of `tfaudit.study.variants.Variant`.
         kinds: kinds of quantization, each a `tfaudit.study.quantization.QuantizationKind`.
+        candidates: further candidates of a search, classes such as `mixed_precision.candidates.LayersInFloat`.
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
         quantization_remedies: the same of int8 variants.
         layers: Keras layers that saved models may hold.
@@ -81,6 +82,7 @@ class Extension:
     quantities: Places = dataclasses.field(default_factory=dict)
     variants: Places = dataclasses.field(default_factory=dict)
     kinds: Places = dataclasses.field(default_factory=dict)
+    candidates: Places = dataclasses.field(default_factory=dict)
     remedies: Places = dataclasses.field(default_factory=dict)
     quantization_remedies: Places = dataclasses.field(default_factory=dict)
     layers: Places = dataclasses.field(default_factory=dict)

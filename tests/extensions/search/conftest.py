@@ -3,10 +3,11 @@
 import pytest
 
 from tests.builders.command_line import refused, tfaudit_in  # noqa: F401
-from tests.builders.compressible import CLASSES, blobs, classifier
+from tests.builders.compressible import CLASSES, blobs, classifier, with_outlier
 from tests.builders.kinds import only_kinds
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.compress.litert.conversions import Conversions
+from tfaudit.compress.model_files import load_keras
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search import candidate_models, candidates, search_report
@@ -135,3 +136,16 @@ def whole(search, searched, tmp_path_factory):
         directory = tmp_path_factory.mktemp("whole") / "out"
         searched["whole"] = directory, search(directory, report=True)
     return searched["whole"]
+
+
+@pytest.fixture(scope="module")
+def outlier(tmp_path_factory, model):
+    """The path of a model that int8 ruins."""
+    path = tmp_path_factory.mktemp("outlier") / "outlier.keras"
+    with_outlier(load_keras(model)).save(path)
+    return path
+
+
+def parts_of(data):
+    """Return the parts of a search of examples."""
+    return Parts.of(in_memory(as_dataset(data, "data", "test"), "data", CLASSES), 0.5, 0)

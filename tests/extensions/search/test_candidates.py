@@ -8,9 +8,8 @@ import pytest
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.extensions.search.candidates import (
-    FLOAT_LAYERS,
+    LAYER_CHOICES,
     LEVELS,
-    MIXED,
     PERCENTILES,
     Preparation,
     candidates,
@@ -48,20 +47,18 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     monkeypatch.setitem(KINDS.core, "new", QuantizationKind("new", types=("float16",)))
     table = table_of(candidates(lambda: copy_of(net), training=False))
     assert set(table["key"][~table["is_choice"]]) == set(KINDS)
-    choices = table.loc[table["is_choice"], ["kind", "percentile", "float_layers", "last", "bits"]]
+    choices = table.loc[table["is_choice"], ["kind", "percentile", "layers", "last"]]
+    declared = [choice for kind in LAYER_CHOICES.values() for choice in kind.of(2)]
     assert set(choices.itertuples(index=False, name=None)) == {
-        ("int8", 100, 0, True, 0),
-        *(("int8", percentile, 0, False, 0) for percentile in PERCENTILES),
-        *(
-            ("int8", 99.999, count, False, 0) for count in FLOAT_LAYERS if count < 2
-        ),  # of two layers
-        *(("int4", 100, 0, False, bits) for bits in MIXED),
+        ("int8", 100, None, True),
+        *(("int8", percentile, None, False) for percentile in PERCENTILES),
+        *((choice.kind, choice.percentile, choice, False) for choice in declared),
     }
-    plain = len(KINDS) - 2
-    assert table["is_plain"].tolist() == [True] * plain + [False] * (len(table) - plain)
-    assert table["estimate"][:plain].is_monotonic_decreasing
-    slow = table["kind"].isin(["int4", "int16x8"])
-    for part in (table[~slow][plain:], table[slow]):
+    assert table["key"].tolist()[:5] == ["dynamic_range", "int8", "float32", "float16", "new"]
+    assert table["is_plain"].tolist() == [True] * 2 + [False] * (len(table) - 2)
+    assert table["is_fallback"].tolist() == [i in (2, 3, 4) for i in range(len(table))]
+    slow = table["kind"].map(lambda kind: KINDS[kind].slow)
+    for part in (table[~slow][5:], table[slow]):
         assert part["estimate"].is_monotonic_increasing
     assert table["kind"].iloc[-1] == "int16x8"
     assert table["pruned"].isna().all()
@@ -88,6 +85,7 @@ def table_of(plan):
         is_trained=[one.preparation != Preparation() for one in plan],
         is_choice=[one.is_choice for one in plan],
         is_plain=[one.is_plain for one in plan],
+        is_fallback=[one.is_fallback for one in plan],
         control=[keys.index(one.control.key) if one.control else -1 for one in plan],
     )
     return table.assign(is_slow=table["kind"].map(lambda kind: KINDS[kind].slow))
@@ -152,10 +150,11 @@ def test_a_model_of_which_no_layer_can_lose_channels_loses_weights_only():
 
 
 def test_candidates_need_the_extensions_that_make_them(net, monkeypatch):
-    monkeypatch.setattr("tfaudit.extensions.search.candidates.PUBLIC_NAMES", {})
+    for registry in ("PUBLIC_NAMES", "LAYER_CHOICES"):
+        monkeypatch.setattr(f"tfaudit.extensions.search.candidates.{registry}", {})
     plan = candidates(lambda: copy_of(net), training=True)
     assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
-    assert not any(candidate.quantization_aware or candidate.float_layers for candidate in plan)
+    assert not any(candidate.quantization_aware or candidate.layers for candidate in plan)
 
 
 @pytest.mark.parametrize("level", [0.25, 0.75])

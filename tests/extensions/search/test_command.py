@@ -58,7 +58,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
     assert "file: out/model.tflite" in text
     sources = ["--baseline", "net.keras", "--compressed", "out/model.tflite", "--data", "images"]
     assert "The verdict, on 60 of the 120 examples: all but those that calibrate int8:" in text
-    level = ("--alpha", "0.025")
+    level = ("--alpha", "0.0225")
     settings = ("--config", "gate.toml", "--examples", "out/judged.csv", "--json", "gate.json")
     assert run("gate", *sources, *settings, *level)[0] == 0
     judged = (place / "out/judged.csv").read_text()
@@ -88,7 +88,7 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
             ("--max-worst-class-drop", ".1"),
             2,
             "examples of each class judge",
-            "tfaudit plan out2 --variant {} --max-worst-class-drop 0.1 --alpha 0.025",
+            "tfaudit plan out2 --variant {} --max-worst-class-drop 0.1 --alpha 0.0225",
         ),
         (
             ("--gate", "small.toml"),

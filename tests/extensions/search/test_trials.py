@@ -1,6 +1,7 @@
 """What is known of some candidates says which others need not be tried."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ REMEDIED = [dataclasses.replace(HALF, remedy=name) for name in REMEDIES]
 CHOICES = (
     {"last": True},
     {"percentile": 99.99},
-    {"percentile": 99.999, "float_layers": 1},
+    {"percentile": 99.999, "layers": SimpleNamespace(key="float=1")},
     {"quantization_aware": True},
 )
+TWICE = {"a": [0.018, 0.02], "b": [0.018, 0.02]}
 as_it_is_and_pruned = pytest.mark.parametrize("pruned", [None, HALF], ids=["as it is", "pruned"])
 
 
@@ -45,14 +47,19 @@ def trials_of(files=(), models=()):
     return trials
 
 
-def test_sequences_hold_plain_files_and_others_that_pass_the_largest_first_and_what_was_judged_before_all():
+def test_sequences_hold_plain_files_in_order_and_others_that_pass_the_largest_first():
     files = {"small": (0, 1), "large": (0, 9), "fails": (300, 5), "middle": (0, 5)}
     trials = trials_of(files)
-    assert trials.sequences((), ()) == ([], ["large", "middle", "small"])
-    assert trials.sequences((), {"small", "fails"}) == ([], ["small", "large", "middle"])
-    plain = trials.sequences({"fails", "large"}, ())
-    assert plain == (["large", "fails"], ["middle", "small"])  # no label decides which are plain
-    assert trials_of({"a": (300, 5), "b": (100, 4)}).sequences((), ()) == ([], ["b"])  # the closest
+    assert trials.sequences((), (), ()) == ([], ["large", "middle", "small"])
+    assert trials.sequences((), (), {"small", "fails"}) == ([], ["small", "large", "middle"])
+    plain = trials.sequences(["fails", "large"], ["middle"], ())
+    assert plain == (
+        ["fails", "large"],
+        ["small"],
+    )  # no label decides which are plain, nor their order
+    none = trials_of({"a": (300, 5), "b": (100, 4)})
+    assert none.sequences((), (), ()) == ([], ["b"])  # the closest
+    assert none.sequences((), ["a"], ()) == ([], [])
 
 
 def test_plain_files_that_are_too_large_for_a_limit_are_not_judged():
@@ -62,29 +69,40 @@ def test_plain_files_that_are_too_large_for_a_limit_are_not_judged():
     for key, size in {"large": 9, "small": 5}.items():
         verdict = gate(same, same, Limits(size_bytes=6), sizes=(20, size))
         trials.by_key[key] = Trial(verdict.outcome, "", size, b"content", None, verdict)
-    assert trials.sequences({"large", "small"}, ()) == (["small"], [])
+    assert trials.sequences(["large", "small"], (), ()) == (["small"], [])
 
 
 @pytest.mark.parametrize(
-    ("lost", "expected"),
+    ("lost", "fallbacks", "expected"),
     [
-        ((0, 0), {"a": 0.025, "b": 0.025, "c": 0.05, "d": 0.05}),
-        ((0, 400), {"a": 0.025, "b": 0.025, "c": 0.025, "d": 0.025}),
-        ((400, 0), {"a": 0.025, "c": 0.025, "d": 0.025}),
-        ((), {"c": 0.05, "d": 0.05}),
+        # without fallbacks
+        ({}, None, {"a": [0.02], "b": [0.02], "c": [0.04]}),
+        ({"b": 400}, None, {"a": [0.02], "b": [0.02], "c": [0.02]}),
+        ({"a": 400}, None, {"a": [0.02], "c": [0.02]}),
+        # fallbacks are judged only if something does not pass, and hand their level on
+        ({}, "f", {"a": [0.018], "b": [0.018], "c": [0.038]}),
+        ({"b": 400}, "f", {**TWICE, "c": [0.02, 0.02], "f": [0.002]}),
+        ({"a": 400, "f": 400}, "fg", {"a": [0.018], "c": [0.02], "f": [0.002]}),
+        ({"c": 400}, "", {**TWICE, "c": [0.038, 0.04]}),
     ],
 )
-def test_what_the_plain_files_leave_of_alpha_is_for_the_others(lost, expected):
-    losses = {**dict(zip("ab", lost, strict=False)), "c": 0, "d": 400, "e": 0}
+def test_a_sequence_that_passes_hands_its_level_on(lost, fallbacks, expected):
     levels = {}
 
     def verdict(key, alpha):
-        levels[key] = alpha
-        return verdict_of(losses[key])
+        levels.setdefault(key, []).append(round(alpha, 6))
+        return verdict_of(lost.get(key, 0))
 
-    plain = [key for key in "ab" if key in losses]
-    assert [*judged_in_turn(plain, ["c", "d", "e"], verdict, 0.05)] == [*levels]
+    given = None if fallbacks is None else lambda: [*fallbacks]
+    assert {*judged_in_turn("ab", "c", verdict, 0.04, given)} == {*levels}
     assert levels == expected
+
+
+def test_fallbacks_are_judged_where_there_is_nothing_else():
+    verdicts = judged_in_turn([], [], lambda key, alpha: (key, alpha), 0.04, lambda: [])
+    assert not verdicts
+    verdicts = judged_in_turn([], [], lambda *_: verdict_of(0), 0.04, lambda: ["f"])
+    assert [*verdicts] == ["f"]
 
 
 @pytest.mark.parametrize(

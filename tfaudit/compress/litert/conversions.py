@@ -146,7 +146,7 @@ class Conversions:
     All files with layers in float or of other types share a second trace, in which layers are marked.
 
     Args:
-        model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
+        model: a built Keras 3 model, which does not change, its inference, or the path of a `.keras` file.
         representative: training images, as for `quantize`.
         calibration_examples: number of representative images that ranges come from.
         output: name of the only output to convert; None converts all.
@@ -162,7 +162,7 @@ class Conversions:
 
     def __init__(
         self,
-        model: keras.Model | str | Path,
+        model: keras.Model | KerasForward | str | Path,
         *,
         representative: Any = None,
         calibration_examples: int = CALIBRATION_IMAGES,
@@ -172,7 +172,9 @@ class Conversions:
         require_least(1, calibration_examples=calibration_examples)
         require_tensorflow()
         opened = load_keras(Path(model)) if isinstance(model, str | Path) else model
-        self._forward = KerasForward.of_output(opened, output)
+        self._forward = (
+            opened if isinstance(opened, KerasForward) else KerasForward.of_output(opened, output)
+        )
         self._representative, self._examples = representative, calibration_examples
         self._output, self._check = output, check or (lambda: None)
         self._batch = self._forward.batch

@@ -97,7 +97,28 @@ def predict(
     >>> classes.tolist(), probabilities.round(3)
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
-    forward = forward_of(model, threads, output, signature, kernels)
+    return predict_with(
+        forward_of(model, threads, output, signature, kernels),
+        images,
+        batch_size=batch_size,
+        k=k,
+        classes=classes,
+        scores_are=scores_are,
+        check_range=check_range,
+    )
+
+
+def predict_with(
+    forward: _Forward,
+    images: Any,
+    *,
+    batch_size: int = 256,
+    k: int = 5,
+    classes: Sequence[int] | np.ndarray | None = None,
+    scores_are: str = "auto",
+    check_range: bool = True,
+) -> RankedClasses:
+    """Predict as `predict` does, with the inference of a model that is open already."""
     contents: list[bytes] = []
     ranked = _ranked(
         forward,

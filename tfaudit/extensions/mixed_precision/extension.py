@@ -12,5 +12,9 @@ EXTENSION = Extension(
         "compress.QuantizationSensitivity": f"{_HOME}.sensitivity:QuantizationSensitivity",
     },
     kinds={"int4": f"{_HOME}.kinds:INT4"},
+    candidates={
+        "layers_in_float": f"{_HOME}.candidates:LayersInFloat",
+        "wider_layers": f"{_HOME}.candidates:WiderLayers",
+    },
     exports={"model-explorer": f"{_HOME}.model_explorer:MODEL_EXPLORER"},
 )

@@ -17,25 +17,19 @@ from typing import Any, cast
 
 import keras
 import numpy as np
-import pandas as pd
 
 from tfaudit.compress.batch_norm import recalibrate_batch_norm
+from tfaudit.compress.keras_model import KerasForward
 from tfaudit.compress.litert.conversions import Conversions
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.datasets.structure import leaves
-from tfaudit.errors import InputError
-from tfaudit.extensions import PUBLIC_NAMES, load
+from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.extensions.search.candidate_store import CandidateStore
-from tfaudit.extensions.search.candidates import (
-    FLOAT_LAYERS_PERCENTILE,
-    INT4,
-    INT8,
-    Candidate,
-    Preparation,
-)
+from tfaudit.extensions.search.candidates import INT8, Candidate, Preparation
 from tfaudit.extensions.search.search_inputs import Parts, SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.population.member import model_bytes, prune_and_retrain
@@ -50,12 +44,6 @@ from tfaudit.study.variants import Pruned
 SENSITIVITY_EXAMPLES = 1000
 SENSITIVITY_VALUES = 20_000_000
 """Most examples of the selection part, and about most numbers in them, on which the cost of layers is measured."""
-
-MOST_ADDED = 0.5
-"""Most that a layer in float may add to the int8 file, as a share of its bytes."""
-
-
-_MIXED = "tfaudit.extensions.mixed_precision"  # without it, no candidate has layers of other types
 
 
 class OutOfTimeError(BaseException):
@@ -96,52 +84,35 @@ class CandidateMaker:
             InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was made.
         """
+        types = self.layer_types(candidate)
         return self._conversions(candidate.preparation).file(
             candidate.kind,
             sparse=candidate.sparse,
             percentile=candidate.percentile,
             per_channel=not candidate.per_tensor,
             io=INT8 if self._settings.full_integer else FLOAT,
-            float_layers=LAST if candidate.last else self.layers_in_float(candidate),
-            layer_types=self.layer_types(candidate),
+            float_layers=LAST
+            if candidate.last
+            else [name for name in types if types[name] == FLOAT],
+            layer_types={name: dtype for name, dtype in types.items() if dtype != FLOAT},
         )
 
-    def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return the names of the layers that a candidate keeps in float; measure the layers' costs if needed.
+    def layer_types(self, candidate: Candidate) -> dict[str, str]:
+        """Return the types of the layers of a candidate that differ from the others; measure their costs if needed.
 
         Raises:
             InputError: too few layers are small enough.
             ConversionError: TensorFlow Lite cannot convert the model.
             OutOfTimeError: the budget ended before all layers were measured; finished measurements are stored.
         """
-        if not candidate.float_layers:
-            return ()
-        measured = self._sensitivity()
-        table = load(f"{_MIXED}.sensitivity:sensitive_first")(pd.DataFrame(measured["rows"]))
-        small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * measured["bytes"], "layer"]
-        if len(small) < candidate.float_layers:
-            got = f"{len(small)} layers that, kept in float, add at most {100 * MOST_ADDED:.0f} % to the int8 file"
-            raise InputError("model", got, f"{candidate.float_layers} or more")
-        return tuple(small[: candidate.float_layers])
-
-    def layer_types(self, candidate: Candidate) -> dict[str, str]:
-        """Return the types of the layers of an int4 candidate that are wider; measure the layers' costs if needed.
-
-        Raises:
-            OutOfTimeError: the budget ended before all layers were measured; finished measurements are stored.
-        """
-        if not candidate.bits:
+        if not candidate.layers:
             return {}
-        rows = self._costs_of_int4()["rows"]
         model = self._source.model
         weights = dict.fromkeys(kernel_layers(model), 0)
         kernels = find_kernels(model)
         for name, layer in owners(model, kernels).items():
             weights[layer.name] += int(np.prod(kernels[name].shape))
-        losses = {row["layer"]: (row["int4"], row["int8"]) for row in rows}
-        types: dict[str, str] = load(f"{_MIXED}.layer_types:layer_types")(
-            weights, losses, candidate.bits
-        )
+        types: dict[str, str] = candidate.layers.types(self._costs(candidate.layers), weights)
         return types
 
     def is_measured(self, kind: str = INT8) -> bool:
@@ -167,58 +138,42 @@ class CandidateMaker:
             if preparation.quantization_aware
             else self._pruned(preparation)
         )
-        ranked = self._settings.ranked(model, self._parts.selection)
+        ranked = self._settings.ranked(self._forward(model), self._parts.selection)
         content = model_bytes(model)
         return self._store.save(preparation.key, ranked, len(content), keras=content)
 
-    def _sensitivity(self) -> dict[str, Any]:
-        """Return rows with the cost of each layer, and the bytes of the int8 file; measure what is not stored yet."""
-
-        def figures(layered: Any, layer: str) -> dict[str, float]:
-            row = layered.row(layer)
-            names = ("bytes", "negative_flips", "change_pp", "changed")
-            return {name: float(row[name]) for name in names}
-
-        return self._layer_by_layer(INT8, figures)
-
-    def _costs_of_int4(self) -> dict[str, Any]:
-        """Return rows with how far each layer in int4, and in int8, moves the class that moves most."""
-
-        def figures(layered: Any, layer: str) -> dict[str, float]:
-            return {"int4": layered.loss(layer, INT4), "int8": -layered.loss(layer, "float16")}
-
-        return self._layer_by_layer(INT4, figures)
-
-    def _layer_by_layer(
-        self, kind: str, figures: Callable[[Any, str], dict[str, float]]
-    ) -> dict[str, Any]:
-        """Return the figures of every layer with a kernel; measure what is not stored yet."""
+    def _costs(self, choice: Any) -> dict[str, Any]:
+        """Return rows with the cost of each layer for a choice of layers; measure what is not stored yet."""
+        kind = choice.kind
         measured = self._store.sensitivity(kind)
         if measured["complete"]:
             return measured
-        model = self._source.model
-        settings = self._settings
-        selection = self._parts.selection
+        model, settings, selection = self._source.model, self._settings, self._parts.selection
         size = sum(values[:1].size for _, values in leaves(selection.held))
         most = min(SENSITIVITY_EXAMPLES, max(1, SENSITIVITY_VALUES // size))
         data = representative_part(selection, most, settings.seed)
         names = kernel_layers(model)
         check = self._check("was measured layer by layer")
-        layered = load(f"{_MIXED}.sensitivity:LayeredFiles")(
+        layered = choice.layered(
             model,
             self._conversions(Preparation()),
-            {name: model.get_layer(name) for name in names},
-            lambda made: settings.predictions(made, data),
-            kind=kind,
-            percentile=FLOAT_LAYERS_PERCENTILE,
+            names,
+            lambda made: Predictions.on(data, settings.ranked(self._forward(made), data)),
         )
         measured["bytes"] = layered.size
         for layer in names[len(measured["rows"]) :]:
             check()
-            measured["rows"].append({"layer": layer} | figures(layered, layer))
+            measured["rows"].append({"layer": layer} | choice.figures(layered, layer))
             measured["complete"] = layer == names[-1]
             self._store.save_sensitivity(measured, kind)
         return measured
+
+    def _forward(self, model: keras.Model | bytes) -> KerasForward | Flatbuffer:
+        """Return the inference of a model, or of a file."""
+        if isinstance(model, bytes):
+            return self._settings.file(model)
+        is_source = model is self._source.model
+        return self._source.forward if is_source else KerasForward(model, self._settings.output)
 
     def _check(self, doing: str) -> Callable[[], None]:
         def check() -> None:
@@ -238,7 +193,7 @@ class CandidateMaker:
         """Return the conversions of a model, which all its candidates share."""
         gc.collect()  # cycles in the trace of an earlier model, which hold megabytes
         return Conversions(
-            self._opened(preparation),
+            self._opened(preparation) if preparation.key else self._source.forward,
             representative=self._representative,
             output=self._settings.output,
             check=self._check("was quantized"),

@@ -27,7 +27,7 @@ from tfaudit.population.stored_examples import store_examples
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.regular_files import read_regular
 from tfaudit.stats.ranking import RankedClasses
-from tfaudit.store.external import require_no_other_folders
+from tfaudit.store.external import remove_imported, require_no_other_folders
 from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import prediction_bytes, read_predictions
 from tfaudit.store.store import Store, open_store
@@ -43,11 +43,11 @@ FOLDER = "candidates"
 RESULTS = ("model.tflite", "verdict.json", "judged.csv", "candidates.csv", "report.html")
 """Files of a finished search; the study beside them is removed as a whole."""
 
-HELD_OUT, SHOWN = "held_out", "held_out_not_judged"
-"""Names of the splits that hold predictions on the held-out part: of candidates that were judged, and of others."""
+HELD_OUT = "held_out"
+"""Name of the split that holds predictions on the held-out part, of candidates that were judged."""
 
-SENSITIVITY = {"int8": "sensitivity.json", "int4": "sensitivity_int4.json"}
-"""Names of the files with the cost of layers, by kind."""
+SENSITIVITY = "sensitivity_{}.json"
+"""Name of the file with the cost of layers in a kind."""
 
 
 class CandidateStore:
@@ -128,31 +128,26 @@ class CandidateStore:
 
     def save_sensitivity(self, measured: Mapping[str, Any], kind: str = "int8") -> None:
         """Write the cost of a kind per layer, as JSON values."""
-        self._store.write(SENSITIVITY[kind], sealed_json(measured))
+        self._store.write(SENSITIVITY.format(kind), sealed_json(measured))
 
     def sensitivity(self, kind: str = "int8") -> dict[str, Any]:
         """Return the cost of a kind per layer, as far as measured; no rows if the file is missing or damaged."""
         nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
-            measured = read_sealed_json(read_regular(self._store.directory / SENSITIVITY[kind]))
+            path = self._store.directory / SENSITIVITY.format(kind)
+            measured = read_sealed_json(read_regular(path))
         except (OSError, ValueError):
             return nothing
         return measured if measured.keys() >= nothing.keys() else nothing
 
-    def held_out(
-        self, key: str, predict: Callable[[], RankedClasses], *, judged: bool = True
-    ) -> RankedClasses:
-        """Return a variant's predictions on the held-out part; make them if they are missing or damaged.
-
-        Those of a candidate that is shown and not judged are stored apart: a later search must know whether it was.
-        """
+    def held_out(self, key: str, predict: Callable[[], RankedClasses]) -> RankedClasses:
+        """Return a variant's predictions on the held-out part; make them if they are missing or damaged."""
         evaluations = self._store.evaluations
-        split = HELD_OUT if judged else SHOWN
         try:
-            return evaluations.read(key, 0, split)
+            return evaluations.read(key, 0, HELD_OUT)
         except InputError:
             ranked = predict()
-            evaluations.save(key, 0, split, ranked)
+            evaluations.save(key, 0, HELD_OUT, ranked)
             return ranked
 
     def judged(self) -> tuple[str, ...]:
@@ -198,6 +193,13 @@ def require_same_search(directory: Path, search_settings: Mapping[str, Any]) -> 
         seeded = "; a loader that shuffles needs a seed" if "data" in changed[0] else ""
         expected = f"the same model, data, limits and settings, or a new directory{seeded}"
         raise InputError("out", got, expected)
+
+
+def remove_earlier_results(directory: Path) -> None:
+    """Remove what an earlier run of this search found, so that a run that is refused leaves no result beside it."""
+    for name in RESULTS:
+        (directory / name).unlink(missing_ok=True)
+    remove_imported(directory)
 
 
 def _as_text(search_settings: Mapping[str, Any]) -> dict[str, str]:

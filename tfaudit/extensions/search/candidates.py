@@ -6,17 +6,17 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
 import pandas as pd
 
 from tfaudit.compress.last_layers import last_layers
-from tfaudit.compress.pruning.channels import AXES
+from tfaudit.compress.pruning.channels import AXES, channel_axes
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
-from tfaudit.compress.pruning.one_shot import prune
-from tfaudit.errors import InputError, plural
-from tfaudit.extensions import PUBLIC_NAMES
+from tfaudit.errors import InputError
+from tfaudit.extensions import PUBLIC_NAMES, Registry
 from tfaudit.study.quantization import KINDS, LAST
 from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
@@ -39,11 +39,8 @@ INT8 = "int8"
 PERCENTILES = (99.999, 99.99)
 """Percentiles at which int8 ranges end if ranges of all values lose too much."""
 
-FLOAT_LAYERS, FLOAT_LAYERS_PERCENTILE = (1, 3), 99.999
-"""Numbers of layers in float, the most sensitive ones, and the percentile at which the others' ranges end."""
-
-INT4, MIXED = "int4", (4.25, 4.5, 5.0, 6.0)
-"""Kind whose layers may have wider types, and mean bits per weight of such files; 8 would be those of int8."""
+LAYER_CHOICES = Registry("candidates", {})
+"""Classes of files whose layers have several types, which extensions declare."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,9 +86,8 @@ class Candidate:
         pruned: how the model is pruned and fine-tuned first; None if it is not pruned.
         sparse: whether pruned kernels are stored without their zeros.
         percentile: percentile at which int8 ranges end, 100 for the full range; see `quantize`.
-        float_layers: number of layers that stay in float, those that int8 harms most.
+        layers: which layers have other types by what they cost, an instance of one of `LAYER_CHOICES`; None if none.
         last: whether the last layer stays in float.
-        bits: mean bits of a weight of an int4 file, some of whose layers have wider types; 0 if none has.
         quantization_aware: whether the model is trained for int8 first.
         per_tensor: whether int8 kernels have one scale each.
         estimate: expected size of the file in bytes; a candidate is not tried if this exceeds a file that passes.
@@ -101,9 +97,8 @@ class Candidate:
     pruned: Pruned | None = None
     sparse: bool = False
     percentile: float = 100.0
-    float_layers: int = 0
+    layers: Any = None
     last: bool = False
-    bits: float = 0.0
     quantization_aware: bool = False
     per_tensor: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
@@ -115,25 +110,18 @@ class Candidate:
         Example:
             >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
             ('int8', 'weight-0.9-float16-sparse')
-            >>> Candidate("int8", percentile=99.99).key, Candidate("int8", float_layers=2).key
-            ('int8-percentile=99.99', 'int8-float=2')
-            >>> Candidate("int8", per_tensor=True).key
-            'int8-per_tensor'
+            >>> Candidate("int8", percentile=99.99).key, Candidate("int8", per_tensor=True).key
+            ('int8-percentile=99.99', 'int8-per_tensor')
         """
         percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
-        float_layers = (
-            f"float={LAST if self.last else self.float_layers}"
-            if self.last or self.float_layers
-            else ""
-        )
         parts = (
             self.preparation.key,
             self.kind,
             "per_tensor" if self.per_tensor else "",
             "sparse" if self.sparse else "",
             percentile,
-            float_layers,
-            f"bits={self.bits:g}" if self.bits else "",
+            f"float={LAST}" if self.last else "",
+            self.layers.key if self.layers else "",
         )
         return "-".join(filter(None, parts))
 
@@ -144,22 +132,18 @@ class Candidate:
         Example:
             >>> Candidate("int8", Pruned(0.5, "l1", granularity="channel", axis=-1, treatment="finetune")).title
             'int8, 50 % fewer channels'
-            >>> Candidate("int8", percentile=99.99).title, Candidate("int8", float_layers=2).title
-            ('int8, percentile 99.99', 'int8, 2 layers in float')
-            >>> Candidate("int8", last=True).title
-            'int8, last layer in float'
+            >>> Candidate("int8", percentile=99.99).title, Candidate("int8", last=True).title
+            ('int8, percentile 99.99', 'int8, last layer in float')
             >>> Candidate("int8", per_tensor=True).title
             'int8, one scale per kernel'
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
         if self.per_tensor:
             parts.append("one scale per kernel")
-        if self.bits:
-            parts.append(f"{self.bits:g} bits a weight")
         if self.last:
             parts.append("last layer in float")
-        if self.float_layers:
-            parts.append(f"{plural(self.float_layers, 'layer')} in float")
+        if self.layers:
+            parts.append(self.layers.title)
         elif self.percentile < 100:
             parts.append(f"percentile {self.percentile:g}")
         if self.quantization_aware:
@@ -182,24 +166,28 @@ class Candidate:
 
     @property
     def is_choice(self) -> bool:
-        """Whether it varies a plain candidate: percentile ranges, layers in float or wider, or training for int8."""
-        return (
-            self.percentile < 100
-            or max(self.float_layers, self.bits) > 0
-            or self.last
-            or self.quantization_aware
-        )
+        """Whether it varies a plain candidate: percentile ranges, layers of other types, or training for int8."""
+        return bool(self.percentile < 100 or self.layers or self.last or self.quantization_aware)
 
     @property
     def is_full_integer(self) -> bool:
         """Whether all its layers compute in int8."""
-        return self.kind == INT8 and not self.float_layers and not self.last
+        return self.kind == INT8 and not self.layers and not self.last
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether it is the unchanged model in a kind that is fast to test, without int8 choices: no label made it."""
+        return self.pruned is None and not self.is_choice and not KINDS[self.kind].slow
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether it is an unchanged model in floats, for models of which no smaller file passes."""
+        return self.is_unchanged and bytes_per_weight(self.kind) > 1
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the unchanged model in a kind that is fast to test, without int8 choices."""
-        unchanged = self.pruned is None and not self.is_choice
-        return unchanged and not KINDS[self.kind].slow
+        """Whether it is an unchanged model with weights of 8 bits or fewer."""
+        return self.is_unchanged and not self.is_fallback
 
     @property
     def control(self) -> Candidate | None:
@@ -209,9 +197,8 @@ class Candidate:
             self,
             pruned=pruned,
             percentile=100.0,
-            float_layers=0,
+            layers=None,
             last=False,
-            bits=0.0,
             quantization_aware=False,
         )
         return None if plain == self else plain
@@ -241,16 +228,17 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """Return the candidates: first those that need no training, then those that do.
 
-    The plain files of the unpruned model come first, from the largest, which loses least, to the smallest. Kinds that
-    are slow to test come last at each pruning level, since a smaller file may pass before them.
+    The plain files of the unpruned model come first, which are quick to make and usually pass. Its files in floats
+    follow, the largest first, in case they do not. Kinds that are slow to test come last at each pruning level, since a
+    smaller file may pass before them.
 
     Candidates with training start with the least pruning, which is most likely to pass, so that a search that ends
     early has found something. It also knows when to stop: once a model fails, models pruned further fail too.
 
     Pruned models are fine-tuned without a remedy, and with each remedy of `tfaudit.study.remedies.REMEDIES`. The
     unpruned model and models without some channels have further int8 candidates: the last layer in float, so that
-    scores do not tie; ranges that end at percentiles; and training for int8. The unpruned model also has candidates
-    with other layers in float, and int4 candidates with layers in int8 or float16.
+    scores do not tie; ranges that end at percentiles; and training for int8. The unpruned model also has the candidates
+    of `LAYER_CHOICES`.
 
     Channels are removed from layers that can lose single channels, as `removable_layers` finds by trial. Zeros in
     kernels make a file smaller only if they are not stored; LiteRT runs such sparse kernels in float kinds only.
@@ -287,26 +275,21 @@ def _has_last_layers(model: keras.Model) -> bool:
 
 
 def _choices(control: Candidate, layers: int = 0, *, last: bool) -> list[Candidate]:
-    """Return the int8 and int4 variations that need no training; none for other kinds."""
-    if control.kind == INT4 and layers > 1:
-        whole = control.estimate / bytes_per_weight(INT4)
-        return [
-            dataclasses.replace(control, bits=bits, estimate=whole * bits / 8) for bits in MIXED
-        ]
-    if control.kind != INT8:
-        return []
-    made = [dataclasses.replace(control, last=True)] if last else []
-    made += [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
-    measurable = "quantization_sensitivity" in PUBLIC_NAMES
-    float_layers = [count for count in FLOAT_LAYERS if count < layers and measurable]
+    """Return the variations of a candidate that need no training; none for most kinds."""
+    made = []
+    if control.kind == INT8:
+        made += [dataclasses.replace(control, last=True)] if last else []
+        made += [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
+    chosen = [choice for kind in LAYER_CHOICES.values() for choice in kind.of(layers)]
     return made + [
         dataclasses.replace(
             control,
-            percentile=FLOAT_LAYERS_PERCENTILE,
-            float_layers=count,
-            estimate=(1 + count / 100) * control.estimate,
+            percentile=choice.percentile,
+            layers=choice,
+            estimate=choice.size * control.estimate,
         )
-        for count in float_layers
+        for choice in chosen
+        if choice.kind == control.kind
     ]
 
 
@@ -345,12 +328,14 @@ def with_remedies(pruned: Pruned) -> list[Pruned]:
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
-def _gentlest(candidate: Candidate) -> tuple[float, str, bool, bool, float]:
-    """Return the sort key for the order of trials: least pruning, large plain files, fast tests, small files."""
+def _gentlest(candidate: Candidate) -> tuple[float, str, bool, bool, bool, float]:
+    """Return the sort key: least pruning, plain files, then those in floats, fast tests, small files."""
     pruned = candidate.pruned
     level, granularity = (float(pruned.level), pruned.granularity) if pruned else (0.0, "")
-    size = -candidate.estimate if candidate.is_plain else candidate.estimate
-    return level, granularity, not candidate.is_plain, KINDS[candidate.kind].slow, size
+    unchanged = candidate.is_unchanged
+    size = -candidate.estimate if unchanged else candidate.estimate
+    slow = KINDS[candidate.kind].slow
+    return level, granularity, not candidate.is_plain, not unchanged, slow, size
 
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
@@ -403,15 +388,15 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     shrink = PUBLIC_NAMES.get("shrink")
     if not names or shrink is None:
         return RemovableLayers()
-    pruned = channel_pruning(TRIAL, names)
-    prune(
-        model,
-        TRIAL,
-        layers=names,
-        method=pruned.method,
-        granularity=pruned.granularity,
-        axis=pruned.axis,
-    )
+    own = {
+        name: kernels[name] for name, layer in owners(model, kernels).items() if layer.name in names
+    }
+    draws = np.random.default_rng(0)
+    for name, axes in channel_axes(model, own, AXES[-1]).items():
+        values = keras.ops.convert_to_numpy(own[name]).copy()
+        channels = np.moveaxis(values, axes[0], 0)
+        channels[draws.permutation(len(channels))[: int(TRIAL * len(channels))]] = 0
+        own[name].assign(values)
     try:
         table = shrink(model).frame()
     except InputError:  # a subclassed model, or layers that cannot be copied

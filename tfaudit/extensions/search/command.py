@@ -92,9 +92,9 @@ def compress(
 ) -> None:
     """Find the smallest file that passes: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
-    All data judge plain files, which are made without labels. Other candidates are chosen on one part of the data and
-    judged on the other. Both are judged from the largest down to the first that does not pass. Only a file that passes
-    becomes DIR/model.tflite. The same command resumes an interrupted search.
+    All data judge plain files, which are made without labels, as soon as they are made. Other candidates are chosen on
+    one part of the data and judged on the other, from the largest down to the first that does not pass. Only a file
+    that passes becomes DIR/model.tflite. The same command resumes an interrupted search.
 
     Example: tfaudit compress a.keras --data x.npz --max-overall-drop 2
     """

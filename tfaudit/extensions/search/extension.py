@@ -4,7 +4,6 @@ from tfaudit.extensions import Extension
 
 EXTENSION = Extension(
     name="search",
-    uses=("mixed_precision",),
     names={"compress_to_limits": "tfaudit.extensions.search.search:compress_to_limits"},
     commands={"compress": "tfaudit.extensions.search.command:compress"},
 )

@@ -43,6 +43,9 @@ class SearchProgress(Display):
     def end(self, candidate: Candidate, trial: Trial, rest: Sequence[Task] = ()) -> None:
         """Take note of a candidate's outcome, and of the slowest steps of candidates that may still be tried."""
 
+    def judged(self, candidate: Candidate, examples: int) -> None:
+        """Take note of a candidate that passes on the examples that judge it."""
+
 
 class PrintedProgress(SearchProgress):
     """Display that prints a line per tried candidate and the current step; outside a terminal, slow steps only."""
@@ -113,6 +116,10 @@ class PrintedProgress(SearchProgress):
         elif left and not self._console.is_terminal:
             parts.append(left)
         self._print(", ".join(parts))
+
+    def judged(self, candidate: Candidate, examples: int) -> None:
+        """Print that it passes: whatever the search finds later, this file may ship."""
+        self._print(f"{candidate.title} passes on the {examples:,} examples that judge it.")
 
     def _show(self, doing: str = "") -> None:
         """Draw the bar with the current step, the smallest file that passes and the time left."""

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +33,7 @@ from tfaudit.extensions.search.candidate_store import (
     BASELINE,
     FOLDER,
     CandidateStore,
+    remove_earlier_results,
     require_same_search,
 )
 from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
@@ -50,7 +51,6 @@ from tfaudit.extensions.search.search_inputs import (
     require_same_range,
     require_two_of_every_class,
 )
-from tfaudit.extensions.search.search_report import remove_earlier_results, write_search
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import (
     COLUMNS,
@@ -59,12 +59,11 @@ from tfaudit.extensions.search.smallest_file import (
     SmallestFile,
     shortfall,
 )
-from tfaudit.extensions.search.trials import Trial, Trials, judged_in_turn
+from tfaudit.extensions.search.trials import Trial, Trials, first_level, judged_in_turn
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.listed_options import with_options_of
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
-from tfaudit.study.quantization import LAYER_TYPES
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -95,14 +94,17 @@ def compress_to_limits(
     Candidates are all kinds of quantization of the unpruned model and, with training data, of pruned and fine-tuned
     models, without channels or weights. If int8 narrowly fails, it is also tried with its last layer in float, with
     ranges that end at percentiles, with the layers that it harms most in float and, with training data, after training
-    for int8. The plain files of the unpruned model are tried first. Others follow if they may be smaller than a file
-    that passes already, those with training from the least pruning up to the one that fails.
+    for int8. The plain files of the unpruned model are tried first, its files in floats only if none of them passes.
+    Others follow if they may be smaller than a file that passes already, those with training from the least pruning up
+    to the one that fails.
 
-    Plain files use no label of the data. All examples judge them, but for those that calibrate int8, in a fixed
-    sequence [LT]: from the largest down to the first that does not pass. All other files depend on labels, since they
-    are made or tried because of how files did on the selection part, to which the data are split at random, stratified
-    by class. Those that pass there are judged on the held-out part, which had no share in their choice, in a sequence
-    of their own. Each sequence has half of `alpha`; the second has all of it if the first passes as a whole [Wi]. The
+    Plain files, of the unpruned model with weights of 8 bits, use no label of the data. All examples judge them, but
+    for those that calibrate int8, as soon as they are made, in a fixed sequence up to the first that does not pass
+    [LT]. If one does not, the unpruned model's files in floats are judged in the same way. All other files depend on
+    labels, since they are made or tried because of how files did on the selection part, to which the data are split at
+    random, stratified by class. Those that pass there are judged on the held-out part, which had no share in their
+    choice, from the largest down to the first that does not pass. Plain files have half of `alpha`, of which files in
+    floats have a tenth, and the others have the other half; a group that passes as a whole hands its level on [Wi]. The
     smallest file that passes is the result. So the probability that it loses more than a limit is that of a single
     verdict. Without a pass, `needed` says which limit binds and what would be needed.
 
@@ -188,10 +190,12 @@ def find_smallest_file(
         search = _Search(source, store, plan, parts, settings)
         found = dataclasses.replace(search.run(budget, progress), directory=out)
         if out is not None:
+            from tfaudit.extensions.search.search_report import write_search  # half of the imports
+
             write_search(
                 store,
                 found,
-                search.tested_on_part_of(found.chosen),
+                search.judged_on_part_of(found.chosen, found.judged),
                 search.sequence_of(found.chosen),
                 source,
                 search.judging_part(found.chosen),
@@ -214,9 +218,10 @@ class _Search:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
         self._trials = Trials()
-        # keys of the plain files and of the others to judge
-        self._plain: list[str] = []
-        self._others: list[str] = []
+        self._by_key = {one.key: one for one in plan}
+        self._plain = [one.key for one in plan if one.is_plain]
+        self._fallbacks = [one.key for one in plan if one.is_fallback]
+        self._others: list[str] = []  # to judge
         self._baseline_bytes = weight_bytes(source.path)[0]
         # A file is judged several times, and measured once: another latency could change its verdict.
         self._latency_ms = functools.cache(
@@ -244,8 +249,21 @@ class _Search:
                 self._trials.by_key[candidate.key] = trial
                 rest = filter(self._trials.is_open, self._plan[number:])
                 progress.end(candidate, trial, [self._task(one) for one in rest])
+                self._show_first_verdicts(candidate, progress)
             progress.doing("judging on the examples held out")
             return self._judged()
+
+    def _show_first_verdicts(self, candidate: Candidate, progress: SearchProgress) -> None:
+        """Judge a plain file as soon as it is made, if those before it pass; what is tried does not depend on it."""
+        before = self._plain[: self._plain.index(candidate.key)] if candidate.is_plain else None
+        if before is None or not self._trials.is_small(candidate.key) or self._is_over():
+            return
+        first = [key for key in before if self._trials.is_small(key)] + [candidate.key]
+        progress.doing("judging a file")
+        alpha = self._settings.alpha
+        level = first_level(alpha) if self._fallbacks else alpha / 2
+        if all(self._judge(key, level).outcome == PASS for key in first):
+            progress.judged(candidate, self.judging_part(candidate.key).num_examples)
 
     def _judge_unchanged(self) -> None:
         """Judge the model itself; raise an `InputError` for a baseline that casts doubt on every verdict."""
@@ -258,7 +276,8 @@ class _Search:
 
     def judging_part(self, key: str) -> Dataset:
         """Return the examples that judge a candidate."""
-        return self._parts.plain if key in self._plain else self._parts.held_out
+        unchanged = self._by_key[key].is_unchanged
+        return self._parts.plain if unchanged else self._parts.held_out
 
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
         """Return the predictions of the model and of a candidate on the examples that judge it."""
@@ -267,28 +286,26 @@ class _Search:
 
     def sequence_of(self, key: str) -> Sequence[str]:
         """Return the keys of the sequence that a candidate was judged in."""
-        return self._plain if key in self._plain else self._others
+        sequences = self._fallbacks, self._plain, self._others
+        return next(one for one in sequences if key in one)
 
-    def tested_on_part_of(self, chosen: str) -> tuple[Predictions, dict[str, Predictions]]:
-        """Return the predictions of the model and of all tested candidates on the examples that judged one of them.
-
-        Of the candidates, those that were not judged are shown beside the others: no verdict depends on them.
-        """
+    def judged_on_part_of(
+        self, chosen: str, judged: Iterable[str]
+    ) -> tuple[Predictions, dict[str, Predictions]]:
+        """Return the predictions of the model and of the judged candidates on the examples that judged one of them."""
         part = self.judging_part(chosen)
-        judged = self._store.judged()
-        return self._predicted(part, BASELINE), {
-            key: self._predicted(part, key, judged=key in judged) for key in self._trials.verdicts
-        }
+        return self._predicted(part, BASELINE), {key: self._predicted(part, key) for key in judged}
 
-    def _predicted(self, part: Dataset, key: str, *, judged: bool = True) -> Predictions:
+    def _predicted(self, part: Dataset, key: str) -> Predictions:
         """Return predictions on examples that judge; those of the selection part are stored already."""
         selection, held_out = self._parts.selection, self._parts.held_out
 
         def predict() -> RankedClasses:
-            model = self._source.forward if key == BASELINE else self._trials.by_key[key].content
-            return self._settings.ranked(model, held_out)
+            if key == BASELINE:
+                return self._settings.ranked(self._source.forward, held_out)
+            return self._settings.ranked(self._file(key), held_out)
 
-        ranked = self._store.held_out(key, predict, judged=judged)
+        ranked = self._store.held_out(key, predict)
         if part is held_out:
             return Predictions.on(part, ranked)
         selected = cast(Predictions, self._store.predictions(key)).member(0)
@@ -323,16 +340,17 @@ class _Search:
         progress.start(candidate, self._task(candidate))
         return self._made(candidate)
 
-    def _made(self, candidate: Candidate) -> Trial:
+    def _made(self, candidate: Candidate, *, whatever_size: bool = False) -> Trial:
         """Make, test and store a candidate's file, unless its model already fails or the file is too large."""
         try:
             if failure := self._failure_before_quantization(candidate.preparation):
                 return Trial(NOT_TRIED, failure)
             content = self._maker.flatbuffer(candidate)
             # Checked before the test, which takes 0.1 s per image for int16x8.
-            if needless := self._trials.too_large(candidate, len(content)):
+            needless = self._trials.too_large(candidate, len(content))
+            if needless and not whatever_size:
                 return Trial(NOT_TRIED, needless, len(content))
-            ranked = self._settings.ranked(content, self._batches())
+            ranked = self._settings.ranked(self._settings.file(content), self._batches())
         except InputError as problem:
             failure = one_line(problem)
             self._store.save_failure(candidate.key, failure)
@@ -367,9 +385,7 @@ class _Search:
         """Return the slowest step in making a candidate, and its number among steps of this sort."""
         if not self._maker.is_trained(candidate.preparation):
             return TRAINING, candidate.preparation.key
-        if candidate.float_layers and not self._maker.is_measured():
-            return MEASURING, ""
-        if candidate.bits and not self._maker.is_measured(candidate.kind):
+        if candidate.layers and not self._maker.is_measured(candidate.kind):
             return MEASURING, candidate.kind
         return CONVERTING, candidate.key
 
@@ -385,13 +401,13 @@ class _Search:
                 "a longer budget, or a model that TensorFlow Lite converts",
             )
         earlier = self._store.judged()
-        plain = [one.key for one in self._plan if one.is_plain]
-        self._plain, self._others = self._trials.sequences(plain, earlier)
+        self._plain, self._others = self._trials.sequences(self._plain, self._fallbacks, earlier)
         verdicts = judged_in_turn(
             self._plain,
             self._others,
-            lambda key, alpha: self._verdict(trials[key].content, self._judging(key, alpha)),
+            self._judge,
             self._settings.alpha,
+            self._made_fallbacks if self._fallbacks else None,
         )
         passing = [key for key in verdicts if verdicts[key].outcome == PASS]
         chosen = (
@@ -399,7 +415,7 @@ class _Search:
             if passing
             else max(verdicts, key=lambda key: verdicts[key].headroom)
         )
-        candidate = next(one for one in self._plan if one.key == chosen)
+        candidate = self._by_key[chosen]
         content = trials[chosen].content
         verdict = verdicts[chosen]
         outcomes = {key: one.outcome for key, one in verdicts.items()}
@@ -418,7 +434,7 @@ class _Search:
                 verdict, self._judging(chosen, verdict.alpha), self._trials.verdicts, table
             ),
             judged=outcomes,
-            judged_on=self._parts.in_words(plain=chosen in self._plain),
+            judged_on=self._parts.in_words(plain=candidate.is_unchanged),
             examples=(self._parts.selection.num_examples, verdict.examples),
             stopped=f"{ENDED}{self._interrupted}; {unfinished} candidates are left."
             if unfinished
@@ -426,6 +442,19 @@ class _Search:
             notes=(*self._notes(candidate, verdict, outcomes, earlier), *verdict.notes),
             directory=None,
         )
+
+    def _made_fallbacks(self) -> list[str]:
+        """Return the keys of the files in floats that may be judged; make those that the search left out."""
+        for key in self._fallbacks:
+            trial = self._trials.by_key[key]
+            if trial.outcome == NOT_TRIED and not self._is_over():
+                self._trials.by_key[key] = self._made(self._by_key[key], whatever_size=True)
+        self._fallbacks = [*filter(self._trials.is_small, self._fallbacks)]
+        return self._fallbacks
+
+    def _judge(self, key: str, alpha: float) -> Verdict:
+        """Return the verdict on a candidate on the examples that judge it."""
+        return self._verdict(self._trials.by_key[key].content, self._judging(key, alpha))
 
     def _judging(self, key: str, alpha: float) -> Measurements:
         """Return the measurements of a candidate on the examples that judge it."""
@@ -446,8 +475,8 @@ class _Search:
         alpha = self._settings.alpha
         if verdict.alpha != alpha:
             yield (
-                f"Judged at alpha {verdict.alpha:g}, half of {alpha:g}: plain files and files that the search chose "
-                "have half each."
+                f"Judged at alpha {verdict.alpha:g} of {alpha:g}: plain files share half of it with files in floats, "
+                "files that the search chose have the other half, and a group that passes hands its level on."
             )
         titles = {one.key: one.title for one in self._plan}
         in_turn = {
@@ -458,32 +487,22 @@ class _Search:
             judged = [key for key in sequence if key in outcomes]
             if number := len(sequence) - len(judged):
                 left = (
-                    f"{plural(number, 'smaller file')} {'is' if number == 1 else 'are'} therefore"
+                    f"{plural(number, 'further file')} {'is' if number == 1 else 'are'} therefore"
                 )
                 yield f"{titles[judged[-1]]} {text.format(left)}"
         if outside := [titles[key] for key in titles if key in {*earlier} - {*outcomes}]:
             yield f"An earlier search in this directory judged {listed(outside)}."
         # layers that were chosen by their cost
-        names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         types = self._maker.layer_types(candidate)
-        for dtype in ("float", *LAYER_TYPES):
-            if (
-                own := names
-                if dtype == "float"
-                else [name for name in types if types[name] == dtype]
-            ):
-                yield f"In {dtype}: {', '.join(own)}."
+        for dtype in dict.fromkeys(types.values()):
+            yield f"In {dtype}: {', '.join(name for name in types if types[name] == dtype)}."
         yield from self._clipped(candidate.key)
         if self._settings.kernels != "default":
             yield self._of_kernels(candidate.key)
 
     def _clipped(self, key: str) -> Iterator[str]:
         """Yield a sentence on how many values a file clips of the examples that judge it, if any."""
-        network = Flatbuffer(
-            self._trials.by_key[key].content,
-            output=self._settings.output,
-            kernels=self._settings.kernels,
-        )
+        network = self._file(key)
         batches = self.judging_part(key).batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if beyond:
@@ -495,8 +514,7 @@ class _Search:
     def _of_kernels(self, key: str) -> str:
         """Return a sentence on the predictions of a file that other kernels than the default ones change."""
         part = self.judging_part(key)
-        content = self._trials.by_key[key].content
-        usual = self._settings.ranked(content, part, kernels="default").classes[:, 0]
+        usual = self._settings.ranked(self._file(key, "default"), part).classes[:, 0]
         differ = int((usual != self._predicted(part, key).top1[0]).sum())
         return (
             f"Files are judged with {self._settings.kernels} kernels. They predict another class than the default ones "
@@ -544,6 +562,10 @@ class _Search:
         except InputError:  # a network whose inputs cannot be drawn at random
             return {}
         return {chosen: float(times["latency_ms"][0])}
+
+    def _file(self, key: str, kernels: str | None = None) -> Flatbuffer:
+        """Return the inference of a candidate's file."""
+        return self._settings.file(self._trials.by_key[key].content, kernels)
 
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import CONTENTS, contents
-from tfaudit.extensions.search.candidate_store import RESULTS, CandidateStore, flatbuffer_path
+from tfaudit.extensions.search.candidate_store import CandidateStore, flatbuffer_path
 from tfaudit.extensions.search.search_inputs import SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import SmallestFile
@@ -19,16 +18,9 @@ from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.store.external import import_predictions, remove_imported
+from tfaudit.store.external import import_predictions
 from tfaudit.store.files import write_whole
 from tfaudit.store.judging import Judging
-
-
-def remove_earlier_results(directory: Path) -> None:
-    """Remove what an earlier run of this search found, so that a run that is refused leaves no result beside it."""
-    for name in RESULTS:
-        (directory / name).unlink(missing_ok=True)
-    remove_imported(directory)
 
 
 def write_search(

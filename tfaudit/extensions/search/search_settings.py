@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, MORE_THAN_PREDICTIONS, Limits
@@ -12,8 +11,8 @@ from tfaudit.study.quantization import KERNELS
 from tfaudit.study.training import Training
 
 if TYPE_CHECKING:
-    from tfaudit.datasets.dataset import Dataset
-    from tfaudit.predictions import Predictions
+    from tfaudit.compress.keras_model import KerasForward
+    from tfaudit.compress.litert.flatbuffer import Flatbuffer
     from tfaudit.stats.ranking import RankedClasses
 
 FINE_TUNING = Training(
@@ -68,30 +67,34 @@ class SearchSettings:
             expected = "None: a search tests no corrupted images and no slices; `tfaudit gate` judges a study by it"
             require(drop is None, name, drop, expected)
 
-    def ranked(self, model: Any, inputs: Any, **options: Any) -> RankedClasses:
-        """Predict with a model, as `tfaudit.predict` does, with further options of it.
+    def file(self, content: bytes, kernels: str | None = None) -> Flatbuffer:
+        """Return the inference of a file, by default with the kernels of the search."""
+        from tfaudit.compress.litert.flatbuffer import Flatbuffer
+        from tfaudit.population.machine import available_cores
+
+        return Flatbuffer(
+            content,
+            threads=available_cores(),
+            output=self.output,
+            kernels=kernels or self.kernels,
+        )
+
+    def ranked(self, forward: KerasForward | Flatbuffer, inputs: Any, k: int = 5) -> RankedClasses:
+        """Predict the k best classes with the inference of a model or file, as `tfaudit.predict` does.
 
         The range of inputs is not checked: int8 is calibrated with examples of the same data, or with training data
         whose range was compared already.
         """
-        from tfaudit.compress.litert.inference import predict
+        from tfaudit.compress.litert.inference import predict_with
 
-        return predict(
-            model,
+        return predict_with(
+            forward,
             inputs,
-            output=self.output,
+            k=k,
             scores_are=self.scores_are,
             batch_size=self.batch_size,
-            threads=os.cpu_count() or 1,
             check_range=False,
-            **{"kernels": self.kernels, **options},
         )
-
-    def predictions(self, model: Any, part: Dataset) -> Predictions:
-        """Return the predictions of a model on labelled examples."""
-        from tfaudit.predictions import Predictions
-
-        return Predictions.on(part, self.ranked(model, part))
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that the results depend on as JSON values."""

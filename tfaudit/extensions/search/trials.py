@@ -17,6 +17,10 @@ REACH = 2.0
 """A remedy is tried if the confidence interval of the loss exceeds the limit by at most this many limits."""
 
 
+FALLBACKS = 0.1
+"""Share of the level of plain files that files in floats have. They lose nothing, and pass at a low one, too."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """Outcome of a candidate.
@@ -71,29 +75,33 @@ class Trials:
         return min(self.passing, key=lambda key: self.by_key[key].size, default=None)
 
     def sequences(
-        self, plain: Collection[str], judged: Collection[str]
+        self, plain: Sequence[str], fallbacks: Sequence[str], judged: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Return the keys of the plain and of the other candidates to judge in turn, from the largest to the smallest.
+        """Return the keys of the plain and of the other candidates to judge in turn.
 
-        Plain files are in the sequence whatever they lose, so that no label decides it, but not those that are too
-        large for a limit; others are if they pass. Without any, the candidate closest to passing is the sequence.
+        Plain files are in their sequence whatever they lose, so that no label decides it. Others are if they pass, from
+        the largest to the smallest. If no file may be judged, the candidate closest to passing is the sequence.
 
         Args:
-            plain: keys of the plain candidates.
-            judged: keys of candidates that a search judged before; they come first, so that none is judged again
-                because of what came after it.
+            plain: keys of the plain candidates, in the order of the plan.
+            fallbacks: keys of the unchanged model's files in floats.
+            judged: keys of candidates that a search judged before. They come first among the others, so that none is
+                judged again because of what came after it.
         """
-        small = [
-            key
-            for key, verdict in self.verdicts.items()
-            if all(check.outcome == PASS for check in verdict.checks if check.name in FILE_LIMITS)
-        ]
-        families = [key for key in small if key in plain], set(self.passing).difference(plain)
-        first, second = (
-            sorted(keys, key=lambda key: (key not in judged, -self.by_key[key].size, key))
-            for keys in families
+        first = [key for key in plain if self.is_small(key)]
+        second = sorted(
+            set(self.passing).difference(plain, fallbacks),
+            key=lambda key: (key not in judged, -self.by_key[key].size, key),
         )
-        return first, second if first or second else [self.closest()]
+        may_be_judged = first or second or any(map(self.is_small, fallbacks))
+        return first, second if may_be_judged else [self.closest()]
+
+    def is_small(self, key: str) -> bool:
+        """Return whether a candidate has a file that is not too large, or too slow, for a limit on files."""
+        verdict = self.by_key[key].verdict if key in self.by_key else None
+        return verdict is not None and all(
+            check.outcome == PASS for check in verdict.checks if check.name in FILE_LIMITS
+        )
 
     def closest(self) -> str:
         """Return the key of the tested candidate that is closest to passing."""
@@ -112,7 +120,7 @@ class Trials:
     def too_large(self, candidate: Candidate, size: float) -> str:
         """Return which file that passes is no larger than a candidate of `size` bytes; empty if none is.
 
-        Plain files of the unchanged model are never too large: they lose least, and the sequence begins with them.
+        Plain files of the unchanged model are never too large: no label decides which of them are judged.
         """
         smallest = None if candidate.is_plain else self.smallest()
         needless = smallest and size >= self.by_key[smallest].size
@@ -178,32 +186,67 @@ class Trials:
         return f"{control.key} is too far from passing." if too_far else ""
 
 
+def first_level(alpha: float) -> float:
+    """Return the level at which plain candidates are judged before their fallbacks.
+
+    >>> first_level(0.05)
+    0.0225
+    """
+    return (1 - FALLBACKS) * alpha / 2
+
+
 def judged_in_turn(
     plain: Sequence[str],
     others: Sequence[str],
     verdict_of: Callable[[str, float], Verdict],
     alpha: float,
+    fallbacks: Callable[[], Sequence[str]] | None = None,
 ) -> dict[str, Verdict]:
-    """Return the verdicts on two sequences of candidates, each up to the first that does not pass [LT].
+    """Return the verdicts on sequences of candidates, each up to the first that does not pass [LT].
 
-    Each has half of alpha. If all plain candidates pass, the others have all of it [Wi]. So one of all that pass loses
-    more than a limit no more often than a single verdict at `alpha` errs.
+    Plain candidates and their fallbacks share half of alpha, of which the fallbacks have `FALLBACKS`; the others have
+    the other half. A sequence that passes as a whole hands its level on: the fallbacks to the plain candidates, and
+    these to the others [Wi]. So one of all that pass loses more than a limit no more often than a single verdict at
+    `alpha` errs. The order of time does not matter: the fallbacks are judged only if something else does not pass, and
+    what did not is then judged again with their level.
 
     Args:
         plain: keys of the plain candidates, in an order that does not depend on labels.
         others: keys of the others, in an order that does not depend on the examples that judge them.
         verdict_of: function that judges a candidate at a level.
-        alpha: level of both sequences together.
+        alpha: level of all sequences together.
+        fallbacks: function that returns the keys of the fallbacks, in an order that does not depend on labels; None if
+            there are none, and the plain candidates have half of alpha.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> def passes(key, level):
+        ...     return SimpleNamespace(outcome="pass", alpha=level)
+        >>> verdicts = judged_in_turn(["int8"], ["int4"], passes, 0.04, lambda: ["float16"])
+        >>> {key: verdict.alpha for key, verdict in verdicts.items()}
+        {'int8': 0.018, 'int4': 0.038}
     """
     verdicts: dict[str, Verdict] = {}
-    for sequence in (plain, others):
-        all_pass = sequence is others and all(
-            key in verdicts and verdicts[key].outcome == PASS for key in plain
-        )
-        for key in sequence:
-            verdicts[key] = verdict_of(key, alpha if all_pass else alpha / 2)
+
+    def all_pass(keys: Sequence[str], level: float) -> bool:
+        for key in keys:
+            verdicts[key] = verdict_of(key, level)
             if verdicts[key].outcome != PASS:
-                break
+                return False
+        return True
+
+    def pass_but_fallbacks(level: float) -> bool:
+        if all_pass(plain, level):
+            return all_pass(others, alpha / 2 + level)
+        all_pass(others, alpha / 2)
+        return False
+
+    if fallbacks is None:
+        pass_but_fallbacks(alpha / 2)
+        return verdicts
+    enough = pass_but_fallbacks(first_level(alpha)) and verdicts
+    if not enough and all_pass(fallbacks(), FALLBACKS * alpha / 2):
+        pass_but_fallbacks(alpha / 2)
     return verdicts
 
 
