@@ -72,6 +72,14 @@ def test_the_bar_shows_the_smallest_file_that_passes_so_far(display):
     assert states == [best.format(one) for one in ("float16, 80", "int8, 44", "int8, 44")]
 
 
+def test_a_file_that_may_ship_is_shown_at_once(display):
+    progress, printed = display()
+    progress.begin([Candidate("int8")])
+    progress.judged(Candidate("int8"), 1400)
+    line = "int8 passes on the 1,400 examples that judge it."
+    assert printed.getvalue().splitlines()[1] == line
+
+
 def test_a_candidate_without_a_file_says_why(display):
     progress, printed = display(0, 2)
     progress.begin([Candidate("int4")])

@@ -33,9 +33,11 @@ from tfaudit.extensions.search import candidate_models, candidate_store, search_
 from tfaudit.extensions.search.candidate_store import FOLDER, HELD_OUT, RESULTS, flatbuffer_path
 from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.extensions.search.command import _table
+from tfaudit.extensions.search.progress import SearchProgress
 from tfaudit.extensions.search.search import _Search
 from tfaudit.extensions.search.search_inputs import Parts, in_memory
 from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.extensions.search.trials import Judge
 from tfaudit.outlets.html import write_report
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import CLUSTER
@@ -103,6 +105,31 @@ def test_the_smallest_candidate_that_passes_on_both_parts_is_chosen(whole, model
     assert found.summary()["bytes"] == len(found.content)
     assert "<table" in found._repr_html_()
     assert found.chart().to_dict()
+
+
+@pytest.mark.slow
+def test_a_plain_file_is_judged_before_the_next_candidate_is_made(search):
+    told = []
+
+    class Told(SearchProgress):
+        def start(self, candidate, task):
+            told.append(candidate.key)
+
+        def judged(self, candidate, examples):
+            told.append((candidate.key, examples))
+
+    search(None, progress=Told())
+    assert told[:2] == ["dynamic_range", ("dynamic_range", 800)]
+    assert len(told) > 2
+    assert "float32" not in told
+
+
+@pytest.mark.slow
+def test_the_held_out_part_is_predicted_for_judged_candidates_only(whole):
+    directory, found = whole
+    stored = (directory / FOLDER).rglob(f"*{HELD_OUT}*/**/*.parquet")
+    keys = {path.parent.name.removeprefix("variant=") for path in stored}
+    assert keys == {"dense", *found.judged}
 
 
 @pytest.mark.slow
@@ -204,9 +231,9 @@ def test_when_the_budget_ends_the_best_so_far_is_judged_and_the_search_goes_on_l
 @pytest.fixture
 def spoiled(monkeypatch):
     """By key, the number of classes that a candidate gets wrong on the examples that judge it."""
-    wrong, pair = {}, _Search.judged_pair
+    wrong, pair = {}, Judge.pair
 
-    def judged_pair(self, key):
+    def spoiled_pair(self, key):
         before, after = pair(self, key)
         names = {"class_names": CLASSES, "example_ids": before.example_ids}
         labels = before.labels
@@ -214,7 +241,7 @@ def spoiled(monkeypatch):
         found = np.where(labels < wrong.get(key, 0), others, after.top1[0])
         return before, Predictions.from_top1(labels, found, **names)
 
-    monkeypatch.setattr(_Search, "judged_pair", judged_pair)
+    monkeypatch.setattr(Judge, "pair", spoiled_pair)
     return wrong
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.last_layers import last_layers
+from tfaudit.compress.layer_kinds import DEPTHWISE
 from tfaudit.compress.pruning.channels import AXES, channel_axes
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
 from tfaudit.errors import InputError
@@ -379,18 +380,15 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     The output layer is excluded, and so are layers whose channels are joined with others, as by a residual Add.
     """
     kernels = find_kernels(model)
-    depthwise = {
-        layer.name
-        for layer in owners(model, kernels).values()
-        if "depthwise" in type(layer).__name__.lower()
+    layers = {
+        name: layer.name
+        for name, layer in owners(model, kernels).items()
+        if not isinstance(layer, DEPTHWISE)
     }
-    names = [name for name in kernel_layers(model) if name not in depthwise]
     shrink = PUBLIC_NAMES.get("shrink")
-    if not names or shrink is None:
+    if not layers or shrink is None:
         return RemovableLayers()
-    own = {
-        name: kernels[name] for name, layer in owners(model, kernels).items() if layer.name in names
-    }
+    own = {name: kernels[name] for name in layers}
     draws = np.random.default_rng(0)
     for name, axes in channel_axes(model, own, AXES[-1]).items():
         values = keras.ops.convert_to_numpy(own[name]).copy()
@@ -405,4 +403,5 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     carried = 1  # a channel may stay, to carry the constants of the others through zero padding
     whole = removed >= (np.floor(TRIAL * table["channels_before"]) - carried).clip(1)
     smaller = {layer.rpartition("/")[2] for layer in table.loc[whole, "layer"]}
+    names = dict.fromkeys(layers.values())
     return RemovableLayers(tuple(name for name in names if name in smaller), table)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 import pandas as pd
 
 from tfaudit.audits.gate.checks import PASS
-from tfaudit.audits.gate.gate import Verdict, judge
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FILE_LIMITS, Limits
-from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.audits.gate.gate import Verdict
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.verdict.study_verdict import study_verdict
-from tfaudit.compress.keras_archive import weight_bytes
-from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.litert.latency import latencies, limited_latency
+from tfaudit.compress.litert.latency import latencies
 from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import as_dataset, tell_unused_weights
@@ -59,10 +55,8 @@ from tfaudit.extensions.search.smallest_file import (
     SmallestFile,
     shortfall,
 )
-from tfaudit.extensions.search.trials import Trial, Trials, first_level, judged_in_turn
-from tfaudit.predictions import Predictions
+from tfaudit.extensions.search.trials import Judge, Trial, Trials, first_level, judged_in_turn
 from tfaudit.runtime.listed_options import with_options_of
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 
 if TYPE_CHECKING:
@@ -192,13 +186,14 @@ def find_smallest_file(
         if out is not None:
             from tfaudit.extensions.search.search_report import write_search  # half of the imports
 
+            part = search.judge.part(found.chosen)
             write_search(
                 store,
                 found,
-                search.judged_on_part_of(found.chosen, found.judged),
+                {key: search.judge.predicted(part, key) for key in (BASELINE, *found.judged)},
                 search.sequence_of(found.chosen),
                 source,
-                search.judging_part(found.chosen),
+                part,
                 settings,
             )
     return found
@@ -218,119 +213,52 @@ class _Search:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
         self._trials = Trials()
-        self._by_key = {one.key: one for one in plan}
+        self.judge = Judge(source, store, plan, parts, settings, self._trials)
         self._plain = [one.key for one in plan if one.is_plain]
         self._fallbacks = [one.key for one in plan if one.is_fallback]
         self._others: list[str] = []  # to judge
-        self._baseline_bytes = weight_bytes(source.path)[0]
-        # A file is judged several times, and measured once: another latency could change its verdict.
-        self._latency_ms = functools.cache(
-            lambda content: limited_latency(content, settings.limits)
-        )
         self._ends: float | None = None
         self._interrupted = ""  # what the budget interrupted
         self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
-        others = {
-            name: limit
-            for name, limit in settings.limits.as_dict().items()
-            if name not in FILE_LIMITS
-        }
-        self._but_size = Limits.from_mapping(others) if others else None
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
         with progress:
             progress.doing("predicting with the model")
-            self._judge_unchanged()
+            self.judge.judge_unchanged()
             progress.begin(self._plan, self._ends)
             for number, candidate in enumerate(self._plan, start=1):
                 trial = self._tried(candidate, progress)
                 self._trials.by_key[candidate.key] = trial
                 rest = filter(self._trials.is_open, self._plan[number:])
                 progress.end(candidate, trial, [self._task(one) for one in rest])
-                self._show_first_verdicts(candidate, progress)
+                self._show_verdict(candidate, progress)
             progress.doing("judging on the examples held out")
             return self._judged()
 
-    def _show_first_verdicts(self, candidate: Candidate, progress: SearchProgress) -> None:
+    def _show_verdict(self, candidate: Candidate, progress: SearchProgress) -> None:
         """Judge a plain file as soon as it is made, if those before it pass; what is tried does not depend on it."""
-        before = self._plain[: self._plain.index(candidate.key)] if candidate.is_plain else None
-        if before is None or not self._trials.is_small(candidate.key) or self._is_over():
+        made = [*filter(self._trials.is_small, self._plain)]
+        if candidate.key not in made or self._is_over():
             return
-        first = [key for key in before if self._trials.is_small(key)] + [candidate.key]
         progress.doing("judging a file")
         alpha = self._settings.alpha
         level = first_level(alpha) if self._fallbacks else alpha / 2
-        if all(self._judge(key, level).outcome == PASS for key in first):
-            progress.judged(candidate, self.judging_part(candidate.key).num_examples)
-
-    def _judge_unchanged(self) -> None:
-        """Judge the model itself; raise an `InputError` for a baseline that casts doubt on every verdict."""
-        unchanged = self._measured(self._before)
-        for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
-            got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
-            raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
-        if self._but_size is not None:
-            self._trials.judge_model(Preparation(), judge(unchanged, self._but_size))
-
-    def judging_part(self, key: str) -> Dataset:
-        """Return the examples that judge a candidate."""
-        unchanged = self._by_key[key].is_unchanged
-        return self._parts.plain if unchanged else self._parts.held_out
-
-    def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
-        """Return the predictions of the model and of a candidate on the examples that judge it."""
-        part = self.judging_part(key)
-        return self._predicted(part, BASELINE), self._predicted(part, key)
+        if all(self.judge.verdict(key, level).outcome == PASS for key in made):
+            progress.judged(candidate, self.judge.part(candidate.key).num_examples)
 
     def sequence_of(self, key: str) -> Sequence[str]:
         """Return the keys of the sequence that a candidate was judged in."""
         sequences = self._fallbacks, self._plain, self._others
         return next(one for one in sequences if key in one)
 
-    def judged_on_part_of(
-        self, chosen: str, judged: Iterable[str]
-    ) -> tuple[Predictions, dict[str, Predictions]]:
-        """Return the predictions of the model and of the judged candidates on the examples that judged one of them."""
-        part = self.judging_part(chosen)
-        return self._predicted(part, BASELINE), {key: self._predicted(part, key) for key in judged}
-
-    def _predicted(self, part: Dataset, key: str) -> Predictions:
-        """Return predictions on examples that judge; those of the selection part are stored already."""
-        selection, held_out = self._parts.selection, self._parts.held_out
-
-        def predict() -> RankedClasses:
-            if key == BASELINE:
-                return self._settings.ranked(self._source.forward, held_out)
-            return self._settings.ranked(self._file(key), held_out)
-
-        ranked = self._store.held_out(key, predict)
-        if part is held_out:
-            return Predictions.on(part, ranked)
-        selected = cast(Predictions, self._store.predictions(key)).member(0)
-        known = np.concatenate([selection.example_ids, held_out.example_ids])
-        rows = pd.Index(known).get_indexer(part.example_ids)
-        return Predictions.on(part, RankedClasses.joined([selected, ranked]).take(rows))
-
-    @functools.cached_property
-    def _before(self) -> Predictions:
-        """The predictions of the model on the selection part."""
-        stored = self._store.predictions(BASELINE)
-        if stored is not None:
-            return stored
-        ranked = self._settings.ranked(self._source.forward, self._parts.selection)
-        return self._store.save(BASELINE, ranked, self._baseline_bytes)
-
-    def _measured(self, after: Predictions) -> Measurements:
-        return measure(self._before, after, alpha=self._settings.alpha)
-
     def _tried(self, candidate: Candidate, progress: SearchProgress) -> Trial:
         """Return the trial of a candidate, from this search or an earlier one."""
         if failure := self._store.failure(candidate.key):
             return Trial(NO_FILE, failure)
         if after := self._store.predictions(candidate.key):
-            return self._tested(self._store.flatbuffer(candidate.key), after)
+            return self.judge.trial(self._store.flatbuffer(candidate.key), after)
         reason = self._trials.needless(candidate)
         if not reason:
             over = f"{ENDED} before." if self._is_over() else ""
@@ -359,20 +287,16 @@ class _Search:
             self._interrupted = f' while "{candidate.title}" {doing}'
             return Trial(NOT_TRIED, f"{ENDED} while it {doing}.")
         after = self._store.save(candidate.key, ranked, len(content), tflite=content)
-        return self._tested(content, after)
-
-    def _tested(self, content: bytes, after: Predictions) -> Trial:
-        """Return the trial of a file: the verdict on its predictions on the selection part."""
-        measured = self._measured(after)
-        verdict = self._verdict(content, measured)
-        return Trial(verdict.outcome, "", len(content), content, measured, verdict)
+        return self.judge.trial(content, after)
 
     def _failure_before_quantization(self, preparation: Preparation) -> str:
         """Return why a trained model fails before it is quantized; empty if it does not fail."""
-        if self._but_size is not None and not self._trials.is_judged(preparation):
-            measured = self._measured(self._maker.predictions(preparation))
-            self._trials.judge_model(preparation, judge(measured, self._but_size))
+        if self.judge.but_size is not None and not self._trials.is_judged(preparation):
+            self.judge.judge_model(preparation, self._maker.predictions(preparation))
         return self._trials.float_failure(preparation)
+
+    def _candidate(self, key: str) -> Candidate:
+        return next(one for one in self._plan if one.key == key)
 
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
@@ -405,7 +329,7 @@ class _Search:
         verdicts = judged_in_turn(
             self._plain,
             self._others,
-            self._judge,
+            self.judge.verdict,
             self._settings.alpha,
             self._made_fallbacks if self._fallbacks else None,
         )
@@ -415,7 +339,7 @@ class _Search:
             if passing
             else max(verdicts, key=lambda key: verdicts[key].headroom)
         )
-        candidate = self._by_key[chosen]
+        candidate = self._candidate(chosen)
         content = trials[chosen].content
         verdict = verdicts[chosen]
         outcomes = {key: one.outcome for key, one in verdicts.items()}
@@ -431,7 +355,10 @@ class _Search:
             needed=()
             if passing
             else shortfall(
-                verdict, self._judging(chosen, verdict.alpha), self._trials.verdicts, table
+                verdict,
+                self.judge.measurements(chosen, verdict.alpha),
+                self._trials.verdicts,
+                table,
             ),
             judged=outcomes,
             judged_on=self._parts.in_words(plain=candidate.is_unchanged),
@@ -448,21 +375,9 @@ class _Search:
         for key in self._fallbacks:
             trial = self._trials.by_key[key]
             if trial.outcome == NOT_TRIED and not self._is_over():
-                self._trials.by_key[key] = self._made(self._by_key[key], whatever_size=True)
+                self._trials.by_key[key] = self._made(self._candidate(key), whatever_size=True)
         self._fallbacks = [*filter(self._trials.is_small, self._fallbacks)]
         return self._fallbacks
-
-    def _judge(self, key: str, alpha: float) -> Verdict:
-        """Return the verdict on a candidate on the examples that judge it."""
-        return self._verdict(self._trials.by_key[key].content, self._judging(key, alpha))
-
-    def _judging(self, key: str, alpha: float) -> Measurements:
-        """Return the measurements of a candidate on the examples that judge it."""
-        return measure(*self.judged_pair(key), alpha=alpha)
-
-    def _verdict(self, content: bytes, measured: Measurements) -> Verdict:
-        sizes = self._baseline_bytes, len(content)
-        return judge(measured, self._settings.limits, sizes, self._latency_ms(content))
 
     def _notes(
         self,
@@ -502,8 +417,8 @@ class _Search:
 
     def _clipped(self, key: str) -> Iterator[str]:
         """Yield a sentence on how many values a file clips of the examples that judge it, if any."""
-        network = self._file(key)
-        batches = self.judging_part(key).batches(self._settings.batch_size)
+        network = self.judge.file(key)
+        batches = self.judge.part(key).batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if beyond:
             yield (
@@ -513,9 +428,9 @@ class _Search:
 
     def _of_kernels(self, key: str) -> str:
         """Return a sentence on the predictions of a file that other kernels than the default ones change."""
-        part = self.judging_part(key)
-        usual = self._settings.ranked(self._file(key, "default"), part).classes[:, 0]
-        differ = int((usual != self._predicted(part, key).top1[0]).sum())
+        part = self.judge.part(key)
+        usual = self._settings.ranked(self.judge.file(key, "default"), part).classes[:, 0]
+        differ = int((usual != self.judge.predicted(part, key).top1[0]).sum())
         return (
             f"Files are judged with {self._settings.kernels} kernels. They predict another class than the default ones "
             f"for {differ:,} of {len(usual):,} examples."
@@ -530,7 +445,7 @@ class _Search:
                 "title": one.title,
                 "outcome": trials[one.key].outcome,
                 "judged": outcomes.get(one.key, ""),
-                "judged_examples": self.judging_part(one.key).num_examples
+                "judged_examples": self.judge.part(one.key).num_examples
                 if one.key in outcomes
                 else np.nan,
                 "chosen": one.key == chosen,
@@ -542,7 +457,7 @@ class _Search:
         ).set_index("candidate", drop=False)
         measured = {key: trial.measured for key, trial in trials.items() if trial.measured}
         facts = planned[["title", "bytes"]]
-        facts.loc[BASELINE, "bytes"] = self._baseline_bytes
+        facts.loc[BASELINE, "bytes"] = self.judge.baseline_bytes
         limits = self._settings.limits
         tested = study_verdict(measured, facts, limits, baseline=BASELINE).frame()
         tested = tested.set_index("variant").drop(columns=["outcome", "reason"])
@@ -556,16 +471,14 @@ class _Search:
         """Return the latency of the chosen file, or that of every tested one if it is limited."""
         trials = self._trials.by_key
         if self._settings.limits.latency_ms is not None:
-            return {key: self._latency_ms(trials[key].content) for key in self._trials.verdicts}
+            return {
+                key: self.judge.latency_ms(trials[key].content) for key in self._trials.verdicts
+            }
         try:
             times = latencies({chosen: trials[chosen].content}, batches=[1], repeats=ROUNDS)
         except InputError:  # a network whose inputs cannot be drawn at random
             return {}
         return {chosen: float(times["latency_ms"][0])}
-
-    def _file(self, key: str, kernels: str | None = None) -> Flatbuffer:
-        """Return the inference of a candidate's file."""
-        return self._settings.file(self._trials.by_key[key].content, kernels)
 
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends

@@ -10,7 +10,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import CONTENTS, contents
-from tfaudit.extensions.search.candidate_store import CandidateStore, flatbuffer_path
+from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore, flatbuffer_path
 from tfaudit.extensions.search.search_inputs import SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import SmallestFile
@@ -26,7 +26,7 @@ from tfaudit.store.judging import Judging
 def write_search(
     candidates: CandidateStore,
     found: SmallestFile,
-    judged: tuple[Predictions, Mapping[str, Predictions]],
+    judged: Mapping[str, Predictions],
     sequence: Sequence[str],
     source: SourceModel,
     part: Dataset,
@@ -37,8 +37,8 @@ def write_search(
     Args:
         candidates: store of the candidates.
         found: result of the search.
-        judged: predictions of the model, and of every candidate that was tested by its key, on the examples that
-            judged the chosen one.
+        judged: predictions of the model and of every judged candidate, by key, on the examples that judged the chosen
+            one.
         sequence: keys of the candidates that these examples judge, in the order of judging.
         source: the model.
         part: these examples.
@@ -53,7 +53,7 @@ def write_search(
     chosen = table.loc[table["chosen"]].iloc[0]
     if found.outcome == PASS:
         write_whole(directory / "model.tflite", found.content)
-    before, compressed = judged
+    before, compressed = judged[BASELINE], {key: judged[key] for key in found.judged}
     titles = table.set_index("candidate")["title"]
     files = {titles[key]: flatbuffer_path(directory, key) for key in compressed}
     if found.outcome == PASS:

@@ -1,16 +1,31 @@
-"""Outcomes of the candidates so far, and which others therefore need not be tried."""
+"""Outcomes of the candidates so far, which others therefore need not be tried, and the verdicts on those judged."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Sequence
+from typing import cast
+
+import numpy as np
+import pandas as pd
 
 from tfaudit.audits.gate.checks import FAIL, PASS
-from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.limits import FILE_LIMITS
-from tfaudit.audits.gate.measurements import Measurements
+from tfaudit.audits.gate.gate import Verdict, judge
+from tfaudit.audits.gate.limits import FILE_LIMITS, Limits
+from tfaudit.audits.gate.measurements import Measurements, measure
+from tfaudit.compress.keras_archive import weight_bytes
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.latency import limited_latency
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.extensions.search.candidates import Candidate, Preparation, with_remedies
+from tfaudit.extensions.search.search_inputs import Parts, SourceModel
+from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NO_FILE
+from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.variants import Pruned
 
 REACH = 2.0
@@ -253,3 +268,112 @@ def judged_in_turn(
 def _untried(control: Candidate) -> str:
     """Return why a candidate is left out while its control has not been tried."""
     return f"{control.key} was not tried."
+
+
+class Judge:
+    """Judges candidates: all on the selection part, and those in a sequence on the examples that judge them.
+
+    Attributes:
+        baseline_bytes: bytes of the model.
+        but_size: limits that do not depend on the file; None if there are none.
+        latency_ms: function that returns the limited latency of a file, measured once: another one could change its
+            verdict.
+        verdict: function that returns the verdict on a candidate at a level, on the examples that judge it.
+
+    Args:
+        source: the model.
+        store: store of the candidates.
+        plan: the candidates.
+        parts: parts of the data.
+        settings: settings of the search.
+        trials: trials of the candidates.
+    """
+
+    def __init__(
+        self,
+        source: SourceModel,
+        store: CandidateStore,
+        plan: Sequence[Candidate],
+        parts: Parts,
+        settings: SearchSettings,
+        trials: Trials,
+    ) -> None:
+        self._source, self._store, self._parts = source, store, parts
+        self._settings, self._trials = settings, trials
+        self._unchanged = {one.key for one in plan if one.is_unchanged}
+        self.baseline_bytes = weight_bytes(source.path)[0]
+        limits = settings.limits.as_dict()
+        others = {name: limit for name, limit in limits.items() if name not in FILE_LIMITS}
+        self.but_size = Limits.from_mapping(others) if others else None
+        self.latency_ms = functools.cache(lambda file: limited_latency(file, settings.limits))
+        # A plain file is judged when it is made, and again in its sequence.
+        self.verdict = functools.cache(self._verdict_at)
+
+    def judge_unchanged(self) -> None:
+        """Judge the model itself; raise an `InputError` for a baseline that casts doubt on every verdict."""
+        unchanged = measure(self._before, self._before, alpha=self._settings.alpha)
+        for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
+            got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
+            raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
+        if self.but_size is not None:
+            self._trials.judge_model(Preparation(), judge(unchanged, self.but_size))
+
+    def judge_model(self, preparation: Preparation, after: Predictions) -> None:
+        """Judge a trained model on the selection part, before it is quantized."""
+        measured = measure(self._before, after, alpha=self._settings.alpha)
+        self._trials.judge_model(preparation, judge(measured, cast(Limits, self.but_size)))
+
+    def trial(self, content: bytes, after: Predictions) -> Trial:
+        """Return the trial of a file: the verdict on its predictions on the selection part."""
+        measured = measure(self._before, after, alpha=self._settings.alpha)
+        verdict = self._judged(content, measured)
+        return Trial(verdict.outcome, "", len(content), content, measured, verdict)
+
+    def part(self, key: str) -> Dataset:
+        """Return the examples that judge a candidate."""
+        return self._parts.plain if key in self._unchanged else self._parts.held_out
+
+    def pair(self, key: str) -> tuple[Predictions, Predictions]:
+        """Return the predictions of the model and of a candidate on the examples that judge it."""
+        part = self.part(key)
+        return self.predicted(part, BASELINE), self.predicted(part, key)
+
+    def measurements(self, key: str, alpha: float) -> Measurements:
+        """Return the measurements of a candidate on the examples that judge it."""
+        return measure(*self.pair(key), alpha=alpha)
+
+    def predicted(self, part: Dataset, key: str) -> Predictions:
+        """Return predictions on examples that judge; those of the selection part are stored already."""
+        selection, held_out = self._parts.selection, self._parts.held_out
+
+        def predict() -> RankedClasses:
+            forward = self._source.forward if key == BASELINE else self.file(key)
+            return self._settings.ranked(forward, held_out)
+
+        ranked = self._store.held_out(key, predict)
+        if part is held_out:
+            return Predictions.on(part, ranked)
+        selected = cast(Predictions, self._store.predictions(key)).member(0)
+        known = np.concatenate([selection.example_ids, held_out.example_ids])
+        rows = pd.Index(known).get_indexer(part.example_ids)
+        return Predictions.on(part, RankedClasses.joined([selected, ranked]).take(rows))
+
+    def file(self, key: str, kernels: str | None = None) -> Flatbuffer:
+        """Return the inference of a candidate's file."""
+        return self._settings.file(self._trials.by_key[key].content, kernels)
+
+    @functools.cached_property
+    def _before(self) -> Predictions:
+        """The predictions of the model on the selection part."""
+        stored = self._store.predictions(BASELINE)
+        if stored is not None:
+            return stored
+        ranked = self._settings.ranked(self._source.forward, self._parts.selection)
+        return self._store.save(BASELINE, ranked, self.baseline_bytes)
+
+    def _verdict_at(self, key: str, alpha: float) -> Verdict:
+        return self._judged(self._trials.by_key[key].content, self.measurements(key, alpha))
+
+    def _judged(self, content: bytes, measured: Measurements) -> Verdict:
+        sizes = self.baseline_bytes, len(content)
+        return judge(measured, self._settings.limits, sizes, self.latency_ms(content))
