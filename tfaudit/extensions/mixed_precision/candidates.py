@@ -16,7 +16,7 @@ from tfaudit.study.quantization import FLOAT
 if TYPE_CHECKING:
     import keras
 
-    from tfaudit.compress.litert.quantize import Conversions
+    from tfaudit.compress.litert.conversions import Conversions
     from tfaudit.predictions import Predictions
 
 FLOAT_LAYERS = (1, 3)
