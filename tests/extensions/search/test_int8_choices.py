@@ -104,8 +104,8 @@ def test_training_data_of_another_scale_are_refused(data):
     ("doing", "owner", "name", "calls", "key"),
     [
         ("was quantized", Conversions, "file", 3, "int8-float=last"),
-        # the first two calls look at the number of classes, and predict with the model
-        ("was tested", SearchSettings, "ranked", 3, "int8"),
+        # number of classes, the model and int8 on both parts
+        ("was tested", SearchSettings, "ranked", 6, "float32"),
     ],
 )
 def test_a_budget_ends_a_conversion_and_a_test(
