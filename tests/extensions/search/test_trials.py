@@ -195,6 +195,12 @@ def test_choices_and_remedies_make_no_file_smaller_than_their_controls(candidate
         assert trials.is_open(candidate) == (not reason)
 
 
+def test_files_in_floats_are_tried_where_no_plain_file_passes():
+    fallback = Candidate("float16", estimate=1.0)
+    assert trials_of({"int8": (0, 9)}).needless(fallback) == "Not smaller than int8, which passes."
+    assert not trials_of({"int8": (300, 9)}).needless(fallback)
+
+
 def test_the_smallest_that_passes_is_chosen_else_the_one_closest_to_passing():
     trials = trials_of({"a": (0, 9), "b": (0, 4), "c": (30, 1)})
     assert trials.smallest() == "b"

@@ -138,7 +138,7 @@ class Trials:
         Plain files of the unchanged model are never too large: no label decides which of them are judged.
         """
         smallest = None if candidate.is_plain else self.smallest()
-        needless = smallest and size >= self.by_key[smallest].size
+        needless = smallest and (candidate.is_fallback or size >= self.by_key[smallest].size)
         return f"Not smaller than {smallest}, which passes." if needless else ""
 
     def is_open(self, candidate: Candidate) -> bool:
