@@ -17,7 +17,7 @@ from tfaudit.extensions.mixed_precision.sensitivity import LayeredFiles, quantiz
 from tfaudit.extensions.mixed_precision.weight_rounding import RoundedWeights
 
 pytest.importorskip("tfaudit.extensions.search")  # which tries them
-from tests.extensions.search.conftest import parts_of
+from tests.builders.searches import parts_of
 from tfaudit.extensions.search import candidates
 from tfaudit.extensions.search.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.extensions.search.candidate_store import flatbuffer_path

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.compressible import CLASSES
 from tests.builders.kinds import only_kinds
 from tests.builders.refusals import assert_refused
-from tests.extensions.search.conftest import parts_of
+from tests.builders.searches import parts_of
 from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
