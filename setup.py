@@ -70,6 +70,7 @@ if __name__ == "__main__":
         packages=[
             *find_packages(include=["tfaudit", "tfaudit.*"]),
             "tfaudit.app",
+            "tfaudit.cli.examples",  # data alone
             "tfaudit.recipes",
         ],
         package_dir={"tfaudit.app": "app", "tfaudit.recipes": "recipes"},
@@ -77,7 +78,7 @@ if __name__ == "__main__":
             "tfaudit": ["py.typed"],
             "tfaudit.outlets": ["*.html", "*.css", "*.j2", "*.js"],
             "tfaudit.extensions.detection": ["*.j2"],
-            "tfaudit.cli": ["examples/*.zip"],
+            "tfaudit.cli.examples": ["*.zip"],
             "tfaudit.app": ["*.svg", "*.html", "*.js"],
         },
         project_urls=urls(HOME),

@@ -17,8 +17,12 @@ from sklearn.datasets import load_digits
 from tests.builders.reference_kernels import reference
 from tfaudit import quantize
 
-PAGE = (Path(__file__).parents[1] / "docs/devices.md").read_text().replace(" \\\n        ", " ")
-SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py).*?\n(.*?)```", PAGE, re.DOTALL))
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "devices.md").read_text().replace(" \\\n        ", " ")
+SCRIPTS = {
+    name: (DOCS / "scripts" / name).read_text()
+    for name in re.findall(r"```{literalinclude} scripts/(\w+\.py)", PAGE)
+}
 ADB = """#!{python}
 import shutil, sys
 from pathlib import Path

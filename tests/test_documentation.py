@@ -58,8 +58,8 @@ def site(warm_python, tmp_path_factory):
 @pytest.mark.nightly  # docs.yml builds the site for every change
 def test_the_site_has_what_the_code_has(site):
     pages = {str(path.relative_to(site)): path.read_text() for path in site.rglob("*.html")}
-    assert 'href="references.html#source-f"' in pages["statistics.html"]
-    assert "<math" in pages["statistics.html"]
+    assert 'href="references.html#source-f"' in pages["verdict.html"]
+    assert "<math" in pages["verdict.html"]
     name = pages["generated/tfaudit.class_impact.html"]
     assert 'id="tfaudit.class_impact"' in name
     assert 'href="../references.html#source-f"' in name

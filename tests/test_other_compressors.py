@@ -11,7 +11,8 @@ import pytest
 
 from tests.builders.nightly import and_nightly
 
-PAGE = (Path(__file__).parents[1] / "docs/predictions.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "predictions.md").read_text()
 PART = PAGE.partition("\n## Files of other compressors\n")[2]
 FIRST, *SECTIONS = re.findall(r"^### .*?(?=^### |\Z)", PART, re.MULTILINE | re.DOTALL)
 KERAS, *OTHERS = SECTIONS
@@ -22,6 +23,8 @@ def title(section):
 
 
 def python_of(section):
+    if included := re.search(r"```{literalinclude} (\S+)", section):
+        return (DOCS / included[1]).read_text()
     return re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
 
 

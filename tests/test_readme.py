@@ -44,9 +44,15 @@ def names(request, tmp_path, monkeypatch):
 
 
 def blocks(page):
-    """The blocks of Python of a page, but not those for environments of other compressors."""
+    """The blocks of Python of a page and its scripts, but not those for environments of other compressors."""
     (path,) = (path for path in PAGES if path.stem == page)
     text = path.read_text().partition("\n## Files of other compressors\n")[0]
+    text = re.sub(
+        r"```{literalinclude} (\S+\.py)\n.*?```",
+        lambda script: f"```python\n{(path.parent / script[1]).read_text()}```",
+        text,
+        flags=re.DOTALL,
+    )
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
