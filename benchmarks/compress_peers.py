@@ -40,6 +40,8 @@ import numpy as np
 import tfaudit
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.extensions.search.candidates import Candidate
+from tfaudit.extensions.search.progress import SearchProgress
 from tfaudit.extensions.search.search_inputs import Parts
 
 BATCH = 50
@@ -106,9 +108,16 @@ def torch_scores(network: Any, images: np.ndarray) -> np.ndarray:
 def with_tfaudit(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
     """Search with `compress_to_limits`."""
     start = time.process_time()
+
+    class Verdicts(SearchProgress):
+        def judged(self, candidate: Candidate, examples: int) -> None:
+            spent = time.process_time() - start
+            print(f"{candidate.title} passes after {spent:.1f} s of processor time", flush=True)
+
     limits = tfaudit.Limits(overall_drop_pp=drop)
+    out = folder / "tfaudit"
     found = tfaudit.compress_to_limits(
-        path, data, limits, held_out=HELD_OUT, seed=SEED, out=folder / "tfaudit", progress=None
+        path, data, limits, held_out=HELD_OUT, seed=SEED, out=out, progress=Verdicts()
     )
     seconds = time.process_time() - start
     columns = ["title", "bytes", "change_pp", "outcome", "judged"]
