@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.class_details import show_details_of_class, show_images_of_class
 from tfaudit.app.controls import (
@@ -76,7 +77,7 @@ def page(study_audit: StudyAudit) -> None:
         search = choose(
             st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180
         )
-    impact = study_audit.class_impact(variant)
+    impact = study_audit.classes(variant)
     frame = impact.frame(correction)
     st.markdown(escape(_count_sentence(frame, impact, question, correction)))
     if impact.collapsed.any():
@@ -150,13 +151,17 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
     with st.container(border=True):
         label = "Centred on the accuracy of the"
         centering = choose_option(label, CENTERINGS, "centering")
-        impact = study_audit.class_impact(variant, centering)
+        impact = (
+            study_audit.classes(variant)
+            if centering == "member"
+            else study_audit.centred_classes(variant, centering=centering)
+        )
         counts = impact.summary()
-        chance = study_audit.chance(variant)
         expected = ""
         # Permutations have that centering.
-        if chance and chance.classes and centering == "member":
-            expected = f"; chance alone: {chance.classes.mean:.2g}"
+        if centering == "member" and AUDITS["chance"].applies(study_audit.data, variant):
+            null = study_audit.chance(variant).classes
+            expected = f"; chance alone: {null.mean:.2g}" if null else ""
         sentence = (
             f"{counts['published_significant']} of {counts['published_tested']} classes are significant "
             f"uncorrected, p ≤ {impact.alpha:g}"

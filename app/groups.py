@@ -49,7 +49,7 @@ def page(study_audit: StudyAudit) -> None:
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
-    result = study_audit.groups(key, column)
+    result = study_audit.groups(key, column=column)
     known = {"grouping": column}
     show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["groups"], known=known)
 
@@ -61,7 +61,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         st.info(none)
         return
     st.markdown(f"Individuals: {escape_name(str(individuals.name))}.")
-    result = study_audit.groups(key, column)
+    result = study_audit.groups(key, column=column)
     show_result(study_audit, GROUPS, result, f"groups-{key}", tables=["individuals", "fits"])
 
 

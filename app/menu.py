@@ -49,9 +49,9 @@ def _pages() -> dict[str, ViewerPage]:
             definition=OVERVIEW,
             answers_first=True,
         ),
-        "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
+        "classes": ViewerPage("classes", "Classes", ("classes",), definition=CLASSES),
         # The images that one model changes against one are the flips that "compare" shows.
-        "exemplars": ViewerPage("exemplars", "Examples", ("class_impact",), definition=PIES),
+        "exemplars": ViewerPage("exemplars", "Examples", ("classes",), definition=PIES),
         "groups": ViewerPage(
             "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
         ),

@@ -64,16 +64,17 @@ def test_it_holds_what_the_audits_find(grouped):
     assert list(study_audit.data.titles) == ["dense", "magnitude-0.9", "int8"]
     for centering in CENTERINGS:
         require_equal(
-            study_audit.class_impact("int8", centering),
+            study_audit.centred_classes("int8", centering=centering),
             among_all(grouped, class_impact, centering=centering),
         )
+    require_equal(study_audit.classes("int8"), among_all(grouped, class_impact))
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
     require_equal(study_audit.chance("int8"), chance(before, after, paired=True, **FEW))
     require_equal(study_audit.distortion("int8"), distortion(before, after))
     require_equal(study_audit.counts("dense"), count_predictions(before))
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)
-    require_equal(study_audit.groups("int8", "series"), expected)
+    require_equal(study_audit.groups("int8", column="series"), expected)
     assert study_audit.data.individuals.name == "writer"
     trends = study_audit.result("trends", "int8")
     properties = [each.property for each in trends]  # squares of one grey have no tilt
@@ -182,7 +183,7 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     store.save_member("int8", 3, {path: whole.read(path)}, {"bytes": 3_333})
     study_audit = read_anew(store, old)
     study_audit.prepare()
-    require_equal(study_audit.class_impact("int8"), among_all(store, class_impact))
+    require_equal(study_audit.classes("int8"), among_all(store, class_impact))
     assert changed(store, before) == {name for name in before if "int8" in name.split(".")}
     assert len(kept(store)) == len(list((store.directory / "audit").iterdir()))  # one file a result
 
@@ -192,7 +193,7 @@ def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     store, old, before = prepared
     study_audit = read_anew(store, old, alpha=0.2)
     study_audit.prepare()
-    assert study_audit.class_impact("int8").alpha == 0.2
+    assert study_audit.classes("int8").alpha == 0.2
     assert changed(store, before) == {
         n
         for n in before
@@ -213,7 +214,7 @@ def test_groups_that_were_brought_along_count(store):
         expected = groups(
             before, after, table["series"].rename("series"), individuals=table["writer"]
         )
-        require_equal(study_audit.groups("int8", "series"), expected)
+        require_equal(study_audit.groups("int8", column="series"), expected)
 
 
 @pytest.mark.slow
@@ -258,9 +259,8 @@ def test_an_evaluation_that_is_added_counts(tmp_path):
 
 def test_threads_compute_once(tmp_path, read):
     study_audit = StudyAudit.read(make_study(tmp_path), **FEW)
-    threads = [
-        threading.Thread(target=study_audit.class_impact, args=("int8", "none")) for _ in range(4)
-    ]
+    options = {"args": ("int8",), "kwargs": {"centering": "none"}}
+    threads = [threading.Thread(target=study_audit.centred_classes, **options) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -276,8 +276,15 @@ def test_threads_compute_once(tmp_path, read):
             r"variant: got 'int4', expected 'dense', 'magnitude-0.9' or 'int8'",
         ),
         (lambda m: m.exemplars("dense"), r"variant: got 'dense', expected magnitude-0.9, int8"),
-        (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected 'member"),
-        (lambda m: m.groups("int8", "age"), r"column: got 'age', expected series"),
+        (
+            lambda m: m.model_pair("int8"),
+            r"variant: got 'int8', expected none: none allows model_pair",
+        ),
+        (
+            lambda m: m.centred_classes("int8", centering="../x"),
+            r"centering: got '../x', expected 'member",
+        ),
+        (lambda m: m.groups("int8", column="age"), r"column: got 'age', expected series"),
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
     ],
 )

@@ -16,6 +16,7 @@ from tfaudit.audits.attributes.attributes import Attributes, attributes
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.audits.calibration.calibration import Calibration, calibration
 from tfaudit.audits.calibration.declaration import CALIBRATION
+from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.declaration import BALANCES
@@ -38,6 +39,7 @@ from tfaudit.audits.robustness.robustness import Robustness, robustness
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
 from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends, trends
+from tfaudit.errors import require
 from tfaudit.extensions import Registry
 from tfaudit.stats.two_way import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
@@ -50,6 +52,14 @@ def _populations(data: StudyData, key: str) -> bool:
 def measurable(data: StudyData, key: str) -> bool:
     """Return whether a gate can measure a variant: one model against one, or populations."""
     return key != BASELINE and (data.is_single(key) or _populations(data, key))
+
+
+def _has_chance(data: StudyData, key: str) -> bool:
+    """Return whether members can be reassigned: three or more, which have their parents if they are paired."""
+    if key == BASELINE or not data.permutation_options["permutations"]:
+        return False
+    before, after = data.members[BASELINE], data.members[key]
+    return len(before) + len(after) > 2 and (not data.is_paired(key) or {*before} == {*after})
 
 
 def made_from_dense(data: StudyData, key: str) -> bool:
@@ -67,9 +77,10 @@ class Audit:
     """One audit of a variant.
 
     Attributes:
-        name: name of its cached results.
+        name: name of its cached results, and of the method of `StudyAudit` that gives them.
         result: type of the result; a frozen dataclass with `.frame()`, `.summary()` and `.chart()`, or a table.
         compute: takes the study's data, the key of the variant, the options and the arguments; returns the result.
+        part: attribute of the result of "variant" that holds this one, which then needs no type and no `compute`.
         applies: takes the data and a key; whether the study allows this audit of the variant.
         variants: takes a key; the variants whose predictions the audit uses.
         options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
@@ -79,8 +90,9 @@ class Audit:
     """
 
     name: str
-    result: Any
-    compute: Callable[..., Any]
+    result: Any = None
+    compute: Callable[..., Any] = lambda *_, **__: None
+    part: str = ""
     applies: Callable[[StudyData, str], bool] = lambda data, key: key != BASELINE
     variants: Callable[[str], tuple[str, ...]] = lambda key: (BASELINE, key)
     options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {"alpha": data.alpha}
@@ -99,7 +111,9 @@ def compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[
     return compute
 
 
-def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
+def _groups(data: StudyData, key: str, *, column: str | None = None, alpha: float) -> Groups:
+    columns = data.group_columns
+    require(column is None or column in columns, "column", column, ", ".join(columns))
     whole = pd.Series("all", index=data.groups.index, name="group")
     belongs = whole if column is None else data.groups[column]
     return groups(
@@ -191,14 +205,17 @@ _ALL = (
         arguments=lambda data, key: (),  # only for a limit on the drop under corruption
         depends_on=_evaluations,
     ),
+    Audit(name="classes", part="impact", applies=_populations),
     Audit(
-        name="class_impact",
+        name="centred_classes",
         result=ClassImpact,
         compute=compared(class_impact),
         applies=_populations,
-        # "variant" has the first.
+        # "classes" has the first.
         arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],
     ),
+    Audit(name="exemplars", part="exemplars"),
+    Audit(name="chance", part="chance", applies=_has_chance, shown=CHANCE),
     Audit(
         name="model_pair",
         result=PairComparison,

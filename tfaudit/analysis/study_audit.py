@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import threading
 from collections import Counter
@@ -16,20 +17,14 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.cache import cached, digest
 from tfaudit.analysis.corruption_strip import CorruptionStrip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audits.chance.chance import Chance
-from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, p_of_others
-from tfaudit.audits.distortion.recall_distortion import Distortion
+from tfaudit.audits.classes.classes import ClassImpact, p_of_others
 from tfaudit.audits.doubts import Doubt
-from tfaudit.audits.exemplars.exemplars import Exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.audits.gate.measurements import Measurements
-from tfaudit.audits.groups.groups import Groups
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audits.robustness.robustness import Robustness
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
 from tfaudit.audits.verdict.study_verdict import SIZES, StudyVerdict, known_sizes, study_verdict
-from tfaudit.errors import InputError, listed, require, require_one_of
+from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
 
@@ -48,9 +43,9 @@ _REASONS = {
 class StudyAudit:
     """The audits of one split of a study, each computed when it is first used.
 
-    Methods take the key of a variant. They raise an InputError if the study has no such variant, or if its
-    members do not allow the audit; `prepare` computes all that they allow. `result` gives any audit of `AUDITS` by its
-    name; the other methods are the same with types.
+    Every audit of `AUDITS` is a method of its name, which takes the key of a variant and the audit's own arguments:
+    `study_audit.groups("int8", column="writer")`. It raises an InputError if the study has no such variant or does not
+    allow the audit; `prepare` computes all that it allows.
     """
 
     def __init__(self, data: StudyData) -> None:
@@ -72,6 +67,11 @@ class StudyAudit:
         """Open the test split of a study by its directory; options and errors are those of `read`."""
         return cls.read(open_store(directory), **options)
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in AUDITS:
+            raise AttributeError(name, name=name, obj=self)
+        return functools.partial(self.result, name)
+
     def prepare(self, progress: Callable[[float, str], None] = lambda share, message: None) -> None:
         """Compute every audit that the study allows, variant by variant, so that each population is read once.
 
@@ -91,12 +91,9 @@ class StudyAudit:
         progress(1.0, "Audited")
 
     def result(self, name: str, key: str, **arguments: Any) -> Any:
-        """Return the result of an audit of `AUDITS`, with its own arguments, such as `centering` or `column`.
+        """Return the result of an audit of `AUDITS`, with its own arguments, such as `column`.
 
         Lost and gained recall is corrected for the classes of all variants, as the verdict is.
-
-        Example:
-            `study_audit.result("groups", "int8", column="writer")`
         """
         found = self._computed(name, key, **arguments)
         if isinstance(found, VariantAudit) and found.impact is not None:
@@ -121,6 +118,11 @@ class StudyAudit:
         audit = AUDITS[name]
         data = self.data
         require_one_of("variant", key, data.titles)
+        if not audit.applies(data, key):
+            keys = [other for other in data.titles if audit.applies(data, other)]
+            raise InputError("variant", repr(key), ", ".join(keys) or f"none: none allows {name}")
+        if audit.part:
+            return getattr(self._computed("variant", key), audit.part)
         return self.cached(
             ".".join([name, key, *map(_file_name, arguments.values())]),
             audit.result,
@@ -219,65 +221,11 @@ class StudyAudit:
         doubts = (doubt for key in keys for doubt in self.measurements(key).doubts)
         return tuple(dict.fromkeys(doubts))
 
-    def measurements(self, key: str) -> Measurements:
-        """Return the measurements of a gate on a variant; an error if one model is compared with several."""
-        return self.result("measurements", key)
-
-    def variant(self, key: str) -> VariantAudit:
-        """Return the audit of one variant, from which its row of the table is made."""
-        return self.result("variant", key)
-
-    def counts(self, key: str) -> PredictionCounts:
-        """Return the counted predictions of a population, compressed or baseline."""
-        return self.result("counts", key)
-
-    def exemplars(self, key: str) -> Exemplars:
-        """Return the PIEs of a compressed variant."""
-        exemplars = self._computed("variant", key).exemplars
-        if exemplars is None:
-            raise InputError("variant", repr(key), ", ".join(self.data.compressed_keys))
-        return exemplars
-
-    def chance(self, key: str) -> Chance | None:
-        """Return the permutation tests of a variant; None if there are none."""
-        return self._computed("variant", key).chance  # type: ignore[no-any-return]
-
-    def class_impact(self, key: str, centering: str = "member") -> ClassImpact:
-        """Return the change of every class; an error if a population has a single member."""
-        require_one_of("centering", centering, CENTERINGS)
-        impact = self._computed("variant", key).impact
-        if impact is not None and centering == impact.centering:
-            return self._corrected_for_all(key, impact)  # type: ignore[no-any-return]
-        return self.result("class_impact", key, centering=centering)
-
-    def distortion(self, key: str) -> Distortion:
-        """Return the recall distortion; an error if a variant shares no member numbers with the baseline."""
-        return self.result("distortion", key)
-
-    def model_pair(self, key: str) -> PairComparison:
-        """Compare a variant with the baseline as one model with one; an error if either has several members."""
-        return self.result("model_pair", key)
-
     @property
     def model_pairs(self) -> dict[str, PairComparison]:
         """`model_pair` of every variant that is one model, as the baseline is."""
-        return {
-            key: self.model_pair(key)
-            for key in self.data.compressed_keys
-            if self.data.is_single(key)
-        }
-
-    def groups(self, key: str, column: str | None = None) -> Groups:
-        """Return the change of individuals and of the groups of one of the `group_columns`, by default all examples."""
-        columns = self.data.group_columns
-        require(column is None or column in columns, "column", column, ", ".join(columns))
-        return self.result("groups", key, column=column)
-
-    def robustness(self, key: str) -> Robustness:
-        """Return the robustness of one of the `corrupted_keys`."""
-        keys = self.data.corrupted_keys
-        require(key in keys, "variant", key, ", ".join(keys) or "none: no conditions")
-        return self.result("robustness", key)
+        keys = filter(self.data.is_single, self.data.compressed_keys)
+        return {key: self.model_pair(key) for key in keys}
 
     def most_lost_image(self) -> CorruptionStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""

@@ -222,7 +222,7 @@ def _show_pairs(study_audit: StudyAudit) -> None:
 
     summary = study_audit.summary
     titles = study_audit.data.titles
-    pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}
+    pairs = {titles[key]: pair for key, pair in study_audit.model_pairs.items()}
     sizes = summary.table.set_index("variant")["bytes"].dropna()
     names = {**titles, summary.baseline: "baseline"}
     known = {names[str(key)]: int(size) for key, size in sizes.items()}

@@ -55,4 +55,5 @@ CHANCE = Declaration(
         folded=True,
     ),
     findings=certain_counts,
+    says_something=lambda result: not result.paired,
 )

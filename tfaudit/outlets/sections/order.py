@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.extensions import Registry
-from tfaudit.outlets.sections.audit import TitledResult, audit_section, joint_section, section_of
+from tfaudit.outlets.sections.audit import audit_section, joint_section
 from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.sections.trends import trends_section
 
@@ -42,22 +41,11 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
 """Parts of a report after its verdict, and the audits of each in order."""
 
 
-def _chance(study_audit: StudyAudit) -> Section | None:
-    """Return the permutation tests of the numbers of PIEs and of significant classes."""
-    titles = study_audit.data.titles
-    chances = study_audit.summary.chances
-    return section_of(CHANCE, [TitledResult(chances[key], titles[key], key) for key in chances])
-
-
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
     """Return the functions that make the sections, by name of the audit, in the order of `REPORT_PARTS`.
 
     Those of extensions come last.
     """
-    by_hand: dict[str, Callable[[StudyAudit], Section | None]] = {
-        "chance": _chance,
-        "trends": trends_section,
-    }
     makers: dict[str, Callable[[StudyAudit], Section | None]] = {
         name: functools.partial(audit_section, name=name)
         for name, audit in AUDITS.items()
@@ -66,7 +54,7 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
     makers |= {
         name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
     }
-    makers |= Registry("sections", by_hand)
+    makers |= Registry("sections", {"trends": trends_section})
     placed = itertools.chain(*REPORT_PARTS.values())
     return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
 
