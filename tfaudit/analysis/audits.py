@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from tfaudit.analysis.stored_images import TILT
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.attributes.attributes import Attributes, attributes
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
@@ -87,6 +88,7 @@ class Audit:
             arguments of each result that is computed ahead.
         depends_on: takes the data and a key; what else the result depends on, plain JSON values.
         shown: how it is presented to readers; None if it is part of other sections.
+        gallery: takes the `StudyAudit`; heading and cards of the images that a report shows; None without images.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Audit:
     arguments: Callable[[StudyData, str], Sequence[Mapping[str, Any]]] = lambda data, key: ({},)
     depends_on: Callable[[StudyData, str], object] = lambda data, key: None
     shown: Declaration | None = None
+    gallery: Callable[[Any], tuple[str, Sequence[Any]]] | None = None
 
 
 def compared(audit: Callable[..., Any], *, by_groups: bool = False) -> Callable[..., Any]:
@@ -125,7 +128,11 @@ def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
     column = data.groups[data.group_columns[0]] if data.group_columns else None
     compute = functools.partial(trends, column=column, individuals=data.individuals, alpha=alpha)
     populations = data.baseline, data.populations[key]
-    return tuple(compute(*populations, values) for values in data.image_properties)
+    results = (compute(*populations, values) for values in data.image_properties)
+    return tuple(
+        dataclasses.replace(result, tilted=data.tilted_image) if result.property == TILT else result
+        for result in results
+    )
 
 
 def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:

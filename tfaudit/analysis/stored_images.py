@@ -22,6 +22,9 @@ from tfaudit.store.store import Store
 EDGE = 64
 """Pixels. Tilt and activation mean something for small grey images; larger images are not measured."""
 
+TILT = "absolute tilt"
+"""Name of the property that one of the images illustrates."""
+
 _CHUNK = 1000
 
 _SIGNATURES = {"png": rb"\x89PNG\r\n\x1a\n", "webp": rb"RIFF....WEBP"}
@@ -46,7 +49,7 @@ def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Seri
     stacked = np.stack(images)
     means = class_means(stacked, labels, int(labels.max()) + 1)
     measured = (
-        pd.Series(np.abs(tilt(stacked)), name="absolute tilt"),
+        pd.Series(np.abs(tilt(stacked)), name=TILT),
         pd.Series(mean_activation(stacked), name="mean activation"),
         pd.Series(
             distance_to_class_mean(stacked, labels, means),
@@ -56,14 +59,13 @@ def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Seri
     return tuple(values for values in measured if values.nunique() > 1)
 
 
-def tilt_example(pngs: Iterable[bytes]) -> tuple[np.ndarray, float] | None:
-    """Return an image `(H, W)` more tilted than nine in ten, and its tilt; None where none can be measured."""
+def tilted_image(pngs: Iterable[bytes]) -> np.ndarray | None:
+    """Return an image `(H, W)` more tilted than nine in ten; None where no tilt can be measured."""
     images = [pixels_of(png)[..., 0] for png in pngs if can_be_measured(png)]
-    tilts = np.array([tilt(image[None])[0] for image in images])
+    tilts = np.abs([tilt(image[None])[0] for image in images])
     if not np.isfinite(tilts).any():
         return None
-    chosen = np.nanargmin(np.abs(np.abs(tilts) - np.nanquantile(np.abs(tilts), 0.9)))
-    return images[chosen], float(tilts[chosen])
+    return images[np.nanargmin(np.abs(tilts - np.nanquantile(tilts, 0.9)))]
 
 
 def has_images(store: Store, split: str) -> bool:

@@ -82,6 +82,7 @@ class Declaration:
         tables: tables of each result, by name; the first is the main one.
         findings: function that takes the title of a variant and its result and returns answers, one sentence each.
         says_something: function that takes a result and returns whether a report shows it.
+        corruption_strip: function that takes the result and returns an image under corruption to show, or None.
         images: kind of changed images, as in `image_changes`, that a click in the viewer leads to; all by default.
     """
 
@@ -96,6 +97,7 @@ class Declaration:
     tables: Mapping[str, Table] = dataclasses.field(default_factory=dict)
     findings: Callable[[str, Any], Iterable[str]] = lambda title, result: ()
     says_something: Callable[[Any], bool] = lambda result: True
+    corruption_strip: Callable[[Any], Any] = lambda result: None
     images: str = ""
 
     @property

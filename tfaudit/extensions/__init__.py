@@ -49,8 +49,7 @@ class Extension:
         names: public names below `tfaudit`, such as "forecast" or "audits.forecast".
         audits: audits of a variant, each a `tfaudit.analysis.audits.Audit`.
         joint_audits: audits of all variants at once, each a `tfaudit.analysis.joint_audits.JointAudit`.
-        sections: sections of a report made by hand, functions of a `StudyAudit`; they replace those of audits so named.
-        joint_sections: the same of a report on several studies, functions of an `AcrossStudies`.
+        joint_sections: sections of a report on several studies, functions of an `AcrossStudies`.
         pages: pages of the viewer, each a `tfaudit.app.viewer_page.ViewerPage`, for audits that need one of their own.
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
@@ -74,7 +73,6 @@ class Extension:
     uses: tuple[str, ...] = ()
     names: Places = dataclasses.field(default_factory=dict)
     audits: Places = dataclasses.field(default_factory=dict)
-    sections: Places = dataclasses.field(default_factory=dict)
     joint_audits: Places = dataclasses.field(default_factory=dict)
     joint_sections: Places = dataclasses.field(default_factory=dict)
     pages: Places = dataclasses.field(default_factory=dict)

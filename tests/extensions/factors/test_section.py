@@ -12,8 +12,8 @@ from tests.builders.studies import make_study
 from tfaudit.analysis.across_studies import across_studies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
+from tfaudit.extensions.factors.joint_audit import withdrawn
 from tfaudit.extensions.factors.regression import Factors
-from tfaudit.extensions.factors.section import withdrawn
 from tfaudit.extensions.factors.study_factors import joint_factors, joint_table
 from tfaudit.study.variants import Pruned
 

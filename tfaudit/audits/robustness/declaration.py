@@ -57,6 +57,7 @@ ROBUSTNESS = Declaration(
         "pay."
     ),
     source="[F] 4 and D, [HD]",
+    corruption_strip=lambda result: result.corruption_strip,
     charts=(
         *(
             Chart(

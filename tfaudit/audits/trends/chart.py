@@ -17,6 +17,7 @@ from tfaudit.charts.style import (
     square_axes,
     tooltips,
 )
+from tfaudit.stats.image_properties import tilt
 
 SIDE = 280  # side of the square of individuals in pixels
 BARS = 30  # of a histogram
@@ -72,12 +73,11 @@ def _reach(values: pd.Series) -> alt.Scale:
     return alt.Scale(zero=False, nice=True, domain=[float(values.min()), float(values.max())])
 
 
-def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Drawing:
+def tilt_chart(levels: np.ndarray, threshold: float = 0.5) -> Drawing:
     """Draw [P] figure 10: an image, and its pixels that are on with the line whose slope is the tilt.
 
     Args:
         levels: `(H, W)` uint8, a grey image.
-        slope: slope of the line in columns per row, as `tfaudit.stats.tilt` returns it.
         threshold: share of the full range above which a pixel is on, 0.5 by default.
     """
     rows, columns = np.indices(levels.shape)
@@ -86,7 +86,7 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
         {"row": rows.ravel(), "column": columns.ravel(), "level": levels.ravel() / 255}
     )
     ends = np.array([rows_on.min(), rows_on.max()])
-    along = columns_on.mean() + slope * (ends - rows_on.mean())
+    along = columns_on.mean() + tilt(levels[None], threshold=threshold)[0] * (ends - rows_on.mean())
     line = pd.DataFrame({"row": ends + 0.5, "column": along + 0.5})
     height, width = (alt.Scale(domain=(0, size), nice=False) for size in levels.shape)
     place = {

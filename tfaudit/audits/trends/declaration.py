@@ -36,6 +36,14 @@ TRENDS = Declaration(
             title="distribution of {result.property}",
             shared=True,
         ),
+        Chart(
+            name="tilt",
+            description="A grey image, and its brighter pixels with the least-squares line through them.",
+            draw=lambda result: result.tilt_chart(),
+            title="How the tilt is measured",
+            shown=lambda result: result.tilted is not None,
+            shared=True,
+        ),
     ),
     tables={
         "slopes": Table(

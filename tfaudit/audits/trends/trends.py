@@ -38,6 +38,7 @@ class Trends(Result):
         of_individuals: whether a unit is an individual rather than an example.
         alpha: intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
+        tilted: `(H, W)` uint8, an image that shows how the tilt is measured; None for other properties.
     """
 
     property: str
@@ -48,6 +49,7 @@ class Trends(Result):
     of_individuals: bool
     alpha: float
     notes: tuple[str, ...]
+    tilted: np.ndarray | None = None
 
     def frame(self) -> pd.DataFrame:
         """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
@@ -90,6 +92,13 @@ class Trends(Result):
         from tfaudit.audits.trends.chart import histogram_chart
 
         return histogram_chart(self.units, self.property, self.column)
+
+    def tilt_chart(self) -> Drawing:
+        """Draw [P] figure 10: the image that shows how the tilt is measured."""
+        from tfaudit.audits.trends.chart import tilt_chart
+
+        assert self.tilted is not None
+        return tilt_chart(self.tilted)
 
     def scatter(self) -> Drawing:
         """Draw [P] figures 2, 8, 9 and 12: accuracy of every individual after on before, coloured by mean property."""

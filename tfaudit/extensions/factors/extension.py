@@ -12,6 +12,6 @@ EXTENSION = Extension(
         "audits.factors_glm": f"{_HOME}.regression:factors_glm",
         "audits.Factors": f"{_HOME}.regression:Factors",
     },
-    sections={"factors": f"{_HOME}.section:factors_section"},
-    joint_sections={"factors": f"{_HOME}.section:factors_section"},
+    joint_audits={"factors": f"{_HOME}.joint_audit:STUDY_FACTORS"},
+    joint_sections={"factors": f"{_HOME}.joint_audit:factors_of_studies"},
 )

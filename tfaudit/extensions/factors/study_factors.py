@@ -12,19 +12,10 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.errors import InputError
 from tfaudit.extensions.factors.class_table import class_table
+from tfaudit.extensions.factors.joint_audit import pruned_keys
 from tfaudit.extensions.factors.regression import Factors, factors, factors_glm
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
-
-SPARSITIES = 3
-"""Sparsities that `factors_of` needs: its model has a linear and an exponential term."""
-
-
-def pruned_keys(data: StudyData) -> tuple[str, ...]:
-    """Return the keys of the pruned variants if they have three sparsities or more; otherwise none."""
-    variants = pruned_variants(data)
-    sparsities = {variant.level for variant in variants.values()}
-    return tuple(variants) if len(sparsities) >= SPARSITIES else ()
 
 
 def sparsity_of(data: StudyData, key: str, variant: Pruned) -> float | None:

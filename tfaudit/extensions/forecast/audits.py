@@ -5,6 +5,7 @@ import pandas as pd
 from tfaudit.analysis.audits import ONE_POPULATION, Audit, compared, made_from_dense
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.extensions.forecast.declaration import FORECAST
+from tfaudit.extensions.forecast.first_examples import first_examples
 from tfaudit.extensions.forecast.forecast import FIRST, forecast
 from tfaudit.extensions.forecast.quality import ForecastQuality, forecast_quality
 
@@ -21,4 +22,5 @@ QUALITY = Audit(
     compute=compared(forecast_quality),
     applies=made_from_dense,
     shown=FORECAST,
+    gallery=first_examples,
 )

@@ -18,6 +18,5 @@ EXTENSION = Extension(
         "forecast": f"{_HOME}.audits:QUALITY",
     },
     commands={"forecast": f"{_HOME}.command:forecast"},
-    sections={"forecast": f"{_HOME}.section:forecast_section"},
     pages={"forecast": f"{_HOME}.page:PAGE"},
 )

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.corruption_strip import CorruptionStrip
 from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.declaration import Declaration, Table
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.charts.renderer import can_draw
+from tfaudit.errors import missing_extra
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.sections.section import Figure, Section, titled_notes
 
@@ -52,26 +52,25 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
                 shown.append(
                     TitledResult(result, ", ".join([title, *given]), "-".join(names), title)
                 )
-    return section_of(audit.shown, shown)
+    section = section_of(audit.shown, shown)
+    if section is None or audit.gallery is None:
+        return section
+    return dataclasses.replace(section, gallery=audit.gallery(study_audit))
 
 
 def joint_section(study_audit: StudyAudit, limits: Limits, name: str) -> Section | None:
-    """Return the section of an audit of all variants, or None if it has no result."""
+    """Return the section of an audit of all variants, or None if it has no result; it says which library it lacks."""
     audit = JOINT_AUDITS[name]
-    result = audit.compute(study_audit, limits)
-    section = None if result is None else section_of(audit.shown, [TitledResult(result)])
-    if section is None or not isinstance(
-        strip := getattr(result, "corruption_strip", None), CorruptionStrip
-    ):
-        return section
-    return dataclasses.replace(section, corruption_strip=strip)
+    try:
+        result = audit.compute(study_audit, limits)
+    except ModuleNotFoundError as error:
+        note = f"{missing_extra(error, 'this section') or error}."
+        return Section.of(audit.shown, (), (), (note,))
+    return None if result is None else section_of(audit.shown, [TitledResult(result)])
 
 
 def section_of(declaration: Declaration, results: Sequence[TitledResult]) -> Section | None:
-    """Return the charts, tables, findings and notes of results, or None if the results contain none.
-
-    A module that makes its section by hand says why in its docstring.
-    """
+    """Return the charts, tables, findings and notes of results, or None if the results contain none."""
     results = [shown for shown in results if declaration.says_something(shown.result)]
     if not results:
         return None
@@ -81,6 +80,7 @@ def section_of(declaration: Declaration, results: Sequence[TitledResult]) -> Sec
         [*_figures(declaration, results)],
         [*overview, *_tables(declaration, results)],
         titled_notes([(shown.title, shown.result) for shown in results]),
+        corruption_strip=declaration.corruption_strip(results[0].result),
         findings=[
             finding
             for shown in results
@@ -107,15 +107,21 @@ def _figures(declaration: Declaration, results: Sequence[TitledResult]) -> Itera
                     _title(shown.title, variant, chart.title.format(result=shown.result)),
                     variant=variant or shown.variant or shown.title,
                 )
+    yield from _shared_figures(declaration, results)
+
+
+def _shared_figures(declaration: Declaration, results: Sequence[TitledResult]) -> Iterator[Figure]:
+    """Yield the charts that all variants share, one of each title."""
     drawn = set()
-    for chart in declaration.charts:
-        for shown in results if chart.shared else ():
-            title = chart.title.format(result=shown.result)
+    for chart in filter(lambda chart: chart.shared, declaration.charts):
+        for result in (shown.result for shown in results if chart.shown(shown.result)):
+            title = chart.title.format(result=result)
             if title not in drawn:
                 drawn.add(title)
                 name = _name(declaration.name, str(len(drawn)), chart.name)
-                description = chart.description.format(result=shown.result)
-                yield Figure(name, chart.draw(shown.result), description, title)
+                yield Figure(
+                    name, chart.draw(result), chart.description.format(result=result), title
+                )
 
 
 def joint_table(table: Table, results: Sequence[TitledResult]) -> Grid:

@@ -8,10 +8,8 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.joint_audits import JOINT_AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.extensions import Registry
 from tfaudit.outlets.sections.audit import audit_section, joint_section
 from tfaudit.outlets.sections.section import Section
-from tfaudit.outlets.sections.trends import trends_section
 
 METHODS = "Methods"
 """Part of the sections that only a reader of the papers looks for; audits without a part of their own join it."""
@@ -54,7 +52,6 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
     makers |= {
         name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
     }
-    makers |= Registry("sections", {"trends": trends_section})
     placed = itertools.chain(*REPORT_PARTS.values())
     return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
 

@@ -1,6 +1,4 @@
-"""Forecast: made by hand because it shows the images to look at first."""
-
-import dataclasses
+"""The examples to look at first, in a report."""
 
 import numpy as np
 
@@ -8,24 +6,13 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 from tfaudit.outlets.exemplar_cards import Card, cards
-from tfaudit.outlets.sections.audit import audit_section
-from tfaudit.outlets.sections.section import Section
 
 SHOWN = 24
-"""Number of images in a report; the viewer shows more."""
+"""Number of examples in a report; the viewer shows more."""
 
 
-def forecast_section(study_audit: StudyAudit) -> Section | None:
-    """Return what the margins have told, and the images with the smallest ones."""
-    section = audit_section(study_audit, "forecast")
-    if section is None:
-        return None
-    heading = "Examples to look at first: the smallest margins before compression"
-    return dataclasses.replace(section, gallery=(heading, _first_images(study_audit)))
-
-
-def _first_images(study_audit: StudyAudit) -> list[Card]:
-    """Return cards that say by how many variants each image changes."""
+def first_examples(study_audit: StudyAudit) -> tuple[str, list[Card]]:
+    """Return a heading, and cards that say by how many variants each example changes."""
     data = study_audit.data
     rows = study_audit.result("smallest_margins", BASELINE).head(SHOWN)
     places = rows["index"].to_numpy()
@@ -37,7 +24,8 @@ def _first_images(study_audit: StudyAudit) -> list[Card]:
         baseline_share=before.share()[places],
         changed_by=[_in_words(count, len(keys)) for count in changed],
     )
-    return cards(rows, data.store.images(data.split, places.tolist()))
+    heading = "Examples to look at first: the smallest margins before compression"
+    return heading, cards(rows, data.store.images(data.split, places.tolist()))
 
 
 def _in_words(count: int, variants: int) -> str:

@@ -6,14 +6,14 @@ from tests.builders.studies import before_and_after, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.flips.image_changes import UNCHANGED, image_changes
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
+from tfaudit.extensions.forecast.first_examples import SHOWN
 from tfaudit.extensions.forecast.forecast import forecast
-from tfaudit.extensions.forecast.section import SHOWN, forecast_section
+from tfaudit.outlets.sections.audit import audit_section
 
 
 def test_the_smallest_margins_and_how_many_variants_change_them(tmp_path):
     store = make_study(tmp_path)
-    section = forecast_section(StudyAudit.read(store))
-    heading, cards = section.gallery
+    heading, cards = audit_section(StudyAudit.read(store), "forecast").gallery
     assert heading.startswith("Examples to look at first")
     rows = forecast(store.predictions("dense")).frame().head(SHOWN)
     assert [card.example for card in cards] == rows["example"].tolist()
