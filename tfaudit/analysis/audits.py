@@ -19,6 +19,7 @@ from tfaudit.audits.calibration.calibration import Calibration, calibration
 from tfaudit.audits.calibration.declaration import CALIBRATION
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
+from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.declaration import Declaration
 from tfaudit.audits.distortion.declaration import BALANCES
 from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
@@ -212,7 +213,7 @@ _ALL = (
         arguments=lambda data, key: (),  # only for a limit on the drop under corruption
         depends_on=_evaluations,
     ),
-    Audit(name="classes", part="impact", applies=_populations),
+    Audit(name="classes", part="impact", applies=_populations, shown=CLASSES),
     Audit(
         name="centred_classes",
         result=ClassImpact,

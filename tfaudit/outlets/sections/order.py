@@ -39,6 +39,10 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
 """Parts of a report after its verdict, and the audits of each in order."""
 
 
+OF_THE_PAGE = ("classes",)
+"""Audits that the page of a report shows itself, since the rows of its first table lead to them."""
+
+
 def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
     """Return the functions that make the sections, by name of the audit, in the order of `REPORT_PARTS`.
 
@@ -47,7 +51,7 @@ def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Sectio
     makers: dict[str, Callable[[StudyAudit], Section | None]] = {
         name: functools.partial(audit_section, name=name)
         for name, audit in AUDITS.items()
-        if audit.shown
+        if audit.shown and name not in OF_THE_PAGE
     }
     makers |= {
         name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
