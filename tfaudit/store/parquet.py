@@ -3,7 +3,6 @@
 Checksums cover the values that statistics use; Parquet's own cover single pages and skip columns that are not read.
 """
 
-import hashlib
 import io
 import itertools
 import json
@@ -74,7 +73,7 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
     notes = None
     if origin is not None:
         text = json.dumps(dict(origin))
-        notes = {"origin": text, "sha256": _digest(ranked, text)}
+        notes = {"origin": text, "sha256": _ranked_seal(ranked, text)}
     # Few classes fit a dictionary; probabilities hardly repeat, so a dictionary would be larger and slower to read.
     return _bytes(
         pa.table(lists).replace_schema_metadata(notes), dictionaries=["ranked.list.element"]
@@ -114,7 +113,7 @@ def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, An
     table = _read_whole(content)
     ranked = _ranked_classes(table)
     notes = _notes(table.schema)
-    if _digest(ranked, notes["origin"]) != notes["sha256"]:
+    if _ranked_seal(ranked, notes["origin"]) != notes["sha256"]:
         raise OSError("predictions do not match their checksum")
     return ranked, json.loads(notes["origin"])
 
@@ -303,17 +302,13 @@ def _group_seal(table: pa.Table, names: Sequence[str], notes: Mapping[str, str])
 
 
 def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
-    """Return the SHA-256 of a JSON list: the list of each column's values, then further texts."""
-    digest = hashlib.sha256(b"[")
-    for place, name in enumerate(columns):
-        digest.update(b", [" if place else b"[")
-        for start in range(0, len(table), _ROWS_AT_ONCE):
-            values = json.dumps(table[name].slice(start, _ROWS_AT_ONCE).to_pylist())[1:-1]
-            digest.update(f", {values}".encode() if start else values.encode())
-        digest.update(b"]")
-    texts = json.dumps(further)[1:-1]
-    digest.update(f", {texts}]".encode() if columns and further else f"{texts}]".encode())
-    return digest.hexdigest()
+    """Return the seal of the values of columns, and of further texts."""
+    values = (
+        json.dumps([name, table[name].slice(start, _ROWS_AT_ONCE).to_pylist()])
+        for name in columns
+        for start in range(0, len(table), _ROWS_AT_ONCE)
+    )
+    return seal_of_parts(text.encode() for text in itertools.chain(further, values))
 
 
 def _notes(schema: pa.Schema) -> dict[str, str]:
@@ -373,15 +368,13 @@ def _ties(table: pa.Table) -> Ties:
     )
 
 
-def _digest(ranked: RankedClasses, origin: str) -> str:
-    """Return a checksum of the shape, the origin and the values in fixed types, independent of the stored types."""
-    digest = hashlib.sha256(f"{ranked.classes.shape} {origin}".encode())
-    digest.update(ranked.classes.astype("<i4").tobytes())
+def _ranked_seal(ranked: RankedClasses, origin: str) -> str:
+    """Return the seal of the shape, the origin and the values in fixed types, independent of the stored types."""
+    arrays = {"<i4": [ranked.classes], "<i8": [ranked.ties.rows, ranked.ties.classes]}
     if ranked.probabilities is not None:
-        digest.update(ranked.probabilities.astype("<f4").tobytes())
-    for array in (ranked.ties.rows, ranked.ties.classes):
-        digest.update(array.astype("<i8").tobytes())
-    return digest.hexdigest()
+        arrays["<f4"] = [ranked.probabilities]
+    values = (array.astype(kind).tobytes() for kind in arrays for array in arrays[kind])
+    return seal_of_parts([f"{ranked.classes.shape} {origin}".encode(), *values])
 
 
 def _lists(column: pa.ChunkedArray, fits: Callable[[pa.DataType], bool]) -> Any:
