@@ -117,7 +117,7 @@ def test_no_stream_is_read_before_the_first_member(tmp_path, monkeypatch):
         )
 
     monkeypatch.setattr("tfaudit.population.local.local_engine", engine)
-    monkeypatch.setattr("tfaudit.population.run.load_splits", splits)
+    monkeypatch.setattr("tfaudit.population.checked_study.load_splits", splits)
     store = run(small_study(), tmp_path)
     assert happened == ["members", "labels", "thumbnails"]
     assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]
