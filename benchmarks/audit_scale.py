@@ -107,7 +107,7 @@ def each_audit(directory: Path, names: list[str]) -> pd.DataFrame:
     tasks = [
         (name, key)
         for name, audit in AUDITS.items()
-        if name in (names or AUDITS) and not audit.part
+        if name in (names or AUDITS) and audit.compute
         for key in data.titles
         if audit.applies(data, key) and audit.arguments(data, key)
     ]

@@ -82,7 +82,7 @@ class Audit:
         name: name of its cached results, and of the method of `StudyAudit` that gives them.
         result: type of the result; a frozen dataclass with `.frame()`, `.summary()` and `.chart()`, or a table.
         compute: takes the study's data, the key of the variant, the options and the arguments; returns the result.
-        part: attribute of the result of "variant" that holds this one, which then needs no type and no `compute`.
+        part: attribute of the result of "variant" that holds this one, which needs no `compute` then.
         applies: takes the data and a key; whether the study allows this audit of the variant.
         variants: takes a key; the variants whose predictions the audit uses.
         options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
@@ -94,7 +94,7 @@ class Audit:
 
     name: str
     result: Any = None
-    compute: Callable[..., Any] = lambda *_, **__: None
+    compute: Callable[..., Any] | None = None
     part: str = ""
     applies: Callable[[StudyData, str], bool] = lambda data, key: key != BASELINE
     variants: Callable[[str], tuple[str, ...]] = lambda key: (BASELINE, key)

@@ -121,12 +121,13 @@ class StudyAudit:
         if not audit.applies(data, key):
             keys = [other for other in data.titles if audit.applies(data, other)]
             raise InputError("variant", repr(key), ", ".join(keys) or f"none: none allows {name}")
-        if audit.part:
+        compute = audit.compute
+        if compute is None:
             return getattr(self._computed("variant", key), audit.part)
         return self.cached(
             ".".join([name, key, *map(_file_name, arguments.values())]),
             audit.result,
-            lambda: audit.compute(data, key, **audit.options(data, key), **arguments),
+            lambda: compute(data, key, **audit.options(data, key), **arguments),
             audit.variants(key),
             lambda: self._inputs(name, key, **arguments),
         )
