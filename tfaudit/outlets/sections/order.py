@@ -1,8 +1,7 @@
 """The sections of a report after its main table, in order."""
 
-import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.joint_audits import JOINT_AUDITS
@@ -43,23 +42,6 @@ OF_THE_PAGE = ("classes",)
 """Audits that the page of a report shows itself, since the rows of its first table lead to them."""
 
 
-def section_makers(limits: Limits) -> Mapping[str, Callable[[StudyAudit], Section | None]]:
-    """Return the functions that make the sections, by name of the audit, in the order of `REPORT_PARTS`.
-
-    Those of extensions come last.
-    """
-    makers: dict[str, Callable[[StudyAudit], Section | None]] = {
-        name: functools.partial(audit_section, name=name)
-        for name, audit in AUDITS.items()
-        if audit.shown and name not in OF_THE_PAGE
-    }
-    makers |= {
-        name: functools.partial(joint_section, limits=limits, name=name) for name in JOINT_AUDITS
-    }
-    placed = itertools.chain(*REPORT_PARTS.values())
-    return {name: makers[name] for name in dict.fromkeys((*placed, *makers))}
-
-
 def in_parts(sections: Iterable[Section]) -> dict[str, list[Section]]:
     """Return sections by the title of their part of the report; every part is there, with or without sections."""
     part_of = {
@@ -72,10 +54,19 @@ def in_parts(sections: Iterable[Section]) -> dict[str, list[Section]]:
 
 
 def study_sections(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS) -> tuple[Section, ...]:
-    """Return all sections that the data allow; operating points must pass the limits of the gate.
+    """Return all sections that the data allow, in the order of `REPORT_PARTS`; those of extensions come last.
+
+    Operating points must pass the limits of the gate.
 
     Raises:
         InputError: damaged files, or groups or answers that do not match the study.
     """
-    sections = [make(study_audit) for make in section_makers(limits).values()]
+    shown = (name for name, audit in AUDITS.items() if audit.shown and name not in OF_THE_PAGE)
+    placed = itertools.chain(*REPORT_PARTS.values())
+    sections = (
+        joint_section(study_audit, limits, name)
+        if name in JOINT_AUDITS
+        else audit_section(study_audit, name)
+        for name in dict.fromkeys((*placed, *shown, *JOINT_AUDITS))
+    )
     return tuple(section for section in sections if section is not None)
