@@ -12,9 +12,8 @@ from tests.builders.studies import make_study
 from tfaudit.analysis.across_studies import across_studies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
-from tfaudit.extensions.factors.joint_audit import withdrawn
 from tfaudit.extensions.factors.regression import Factors
-from tfaudit.extensions.factors.study_factors import joint_factors, joint_table
+from tfaudit.extensions.factors.study_factors import joint_factors, joint_table, withdrawn
 from tfaudit.study.variants import Pruned
 
 
@@ -94,12 +93,13 @@ def test_factors_explain_the_class_accuracies_of_all_studies(tmp_path):
             & (rows["variant"] == "magnitude-0.7")
         ]
         np.testing.assert_array_equal(here["accuracy"], pruned.recall().ravel())
-    least_squares, binomial = joint_factors(result)
+    found = joint_factors(result)
+    least_squares, binomial = found.least_squares, found.binomial
     terms = set(least_squares.frame()["term"])
     assert {"dataset[T.digits]", "model[T.lenet_r]", "np.exp(sparsity):dataset[T.digits]"} <= terms
     assert least_squares.summary()["rows"] == binomial.summary()["rows"] == len(rows)
     other = StudyAudit.read(make_study(tmp_path / "3", **two | {"name": "3"}), permutations=0)
-    assert joint_factors(across_studies([few, other])) == ()
+    assert joint_factors(across_studies([few, other])) is None
 
 
 def test_three_sparsities_explain_class_accuracy(tmp_path):
