@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfaudit.analysis.across_studies import AcrossStudies
-from tfaudit.analysis.audits import pruned_variants
 from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.extensions.factors.declaration import FACTORS
+from tfaudit.extensions.factors.sparsities import pruned_keys
 from tfaudit.outlets.sections.audit import TitledResult, section_of
 from tfaudit.outlets.sections.section import Section
 
 if TYPE_CHECKING:
     from tfaudit.extensions.factors.study_factors import StudyFactors
-
-SPARSITIES = 3
-"""Sparsities that the regressions need: their model has a linear and an exponential term."""
-
-
-def pruned_keys(data: StudyData) -> tuple[str, ...]:
-    """Return the keys of the pruned variants if they have three sparsities or more; otherwise none."""
-    variants = pruned_variants(data)
-    sparsities = {variant.level for variant in variants.values()}
-    return tuple(variants) if len(sparsities) >= SPARSITIES else ()
 
 
 def factors_of_study(study_audit: StudyAudit, limits: Limits) -> StudyFactors | None:

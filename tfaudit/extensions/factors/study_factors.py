@@ -15,8 +15,8 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed
 from tfaudit.extensions.factors.class_table import class_table
 from tfaudit.extensions.factors.design import term_title
-from tfaudit.extensions.factors.joint_audit import pruned_keys
 from tfaudit.extensions.factors.regression import Factors, factors, factors_glm
+from tfaudit.extensions.factors.sparsities import pruned_keys
 from tfaudit.outlets.columns import column, p_text
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
