@@ -60,6 +60,7 @@ def _offered(study_audit: StudyAudit) -> list[str]:
         and (name != "group_drop_pp" or study_audit.data.group_columns)
         and (name != "slice_drop_pp" or study_audit.data.has_features)
         and (name not in OF_TWO_CLASSES or two_classes)
+        and name != "mean_error_increase"  # which a study of classes does not have
     ]
 
 

@@ -16,7 +16,7 @@ from tfaudit.analysis.recommendation import Recommendation, recommendation
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
-from tfaudit.app.display import go_to_later, page_colours, show_notes
+from tfaudit.app.display import go_to_later, page_colours, show_notes, show_table
 from tfaudit.app.limits import choose_limits, say_limits
 from tfaudit.app.url_state import link_parameters
 from tfaudit.audits.gate.limits import Limits
@@ -80,6 +80,9 @@ def show_verdict(study_audit: StudyAudit) -> None:
 
     data = {"content": str(content), "colours": page_colours()}
     _TABLE(data=data, key="verdict", on_variant_change=opened)
+    if len(groups := verdict.groups_frame()):
+        with st.expander("Named groups"):
+            show_table(groups, "verdict-groups", table="verdict groups")
     show_notes(verdict.notes)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.app import outcomes
 from tfaudit.app.display import PAGE_STYLE, link_to, open_clicked_page, show_alert
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
@@ -18,6 +19,7 @@ from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.app.url_state import one_entry_per_action, start_notices
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
+from tfaudit.outlets.outcome_folder import is_outcome_folder
 
 READ_ONLY = "read-only"
 
@@ -31,6 +33,9 @@ ICON = Path(__file__).with_name("icon.svg")
 def view(arguments: list[str]) -> None:
     """Run the viewer; the arguments are its directory, or a folder of studies, limits as JSON, and `READ_ONLY`."""
     st.set_page_config(page_icon=str(ICON), layout="wide", initial_sidebar_state=MENU_WIDTH)
+    if arguments and is_outcome_folder(Path(arguments[0])):
+        outcomes.page(Path(arguments[0]))
+        return
     menu = st.sidebar.container(key="menu", gap="xsmall")
     start_notices()
     opened = _open(arguments)

@@ -10,6 +10,10 @@ A scene is 96 x 96 pixels of noise with 2 to 8 pieces of six classes of unequal 
 which overlap. The detector is free of anchors: a heat map of centres for each class, and the distances of the sides of
 the box from each cell of four pixels (Zhou, Wang, Krähenbühl. Objects as Points. arXiv:1904.07850; Tian et al. FCOS.
 ICCV 2019).
+
+It is no recipe: a study holds one prediction per example, a class, and trains with `model.fit` on pairs of images and
+labels. A detector has any number of boxes per image, a heat map to train on, and float heads, which no variant of a
+study names; `tfaudit run` would need another kind of prediction from training to store.
 """
 
 import argparse

@@ -26,6 +26,8 @@ class Outcomes:
         clusters: `(N,)` clusters of examples that resemble each other, such as questions on one text; None by default.
         members: K names of the members, 0 to K - 1 by default.
         parents: K names of the baseline's members that the members were made from; None by default.
+        errors: whether the values are errors instead, such as those of a regression: numbers of 0 or more, 0 the best;
+            False by default. `Limits.mean_error_increase` is the limit for them.
         read_as: what the columns of files were read as, one line per file.
 
     Raises:
@@ -40,6 +42,7 @@ class Outcomes:
     clusters: np.ndarray | None = None
     members: tuple[str | int, ...] = ()
     parents: tuple[str | int, ...] | None = None
+    errors: bool = False
     read_as: tuple[str, ...] = ()
 
     def __init__(
@@ -50,15 +53,13 @@ class Outcomes:
         clusters: ArrayLike | None = None,
         members: Sequence[str | int] | None = None,
         parents: Sequence[str | int] | None = None,
+        errors: bool = False,
         read_as: Sequence[str] = (),
     ) -> None:
         scores = np.atleast_2d(np.array(values, np.float64))
         if scores.ndim != 2 or not scores.size:
             raise InputError("values", f"shape {np.shape(values)}", "scores (N,) or (K, N)")
-        if not np.isfinite(scores).all() or scores.min() < 0 or scores.max() > 1:
-            got = f"scores of {np.nanmin(scores):g} to {np.nanmax(scores):g}"
-            got += " and NaN or infinity" * (not np.isfinite(scores).all())
-            raise InputError("values", got, "scores in [0, 1], of which 1 is best")
+        _check_range(scores, errors=errors)
         scores.setflags(write=False)
         count, examples = scores.shape
         ids = None if example_ids is None else np.asarray(example_ids).astype(str)
@@ -74,6 +75,7 @@ class Outcomes:
             "example_ids": ids,
             "clusters": None if clusters is None else cluster_codes(clusters, examples),
             "members": names,
+            "errors": errors,
             "read_as": tuple(read_as),
             "parents": None if parents is None else tuple(parents),
         }
@@ -95,8 +97,8 @@ class Outcomes:
 
     @property
     def is_graded(self) -> bool:
-        """Whether some outcome is neither 0 nor 1."""
-        return bool(((self.values > 0) & (self.values < 1)).any())
+        """Whether some outcome is neither 0 nor 1, or all are errors."""
+        return self.errors or bool(((self.values > 0) & (self.values < 1)).any())
 
     def right(self) -> np.ndarray:
         """Return the outcomes, `(K, N)`, as `Predictions.right` returns whether the members are right."""
@@ -107,9 +109,23 @@ class Outcomes:
         return self.values.mean(1)
 
 
+def _check_range(values: np.ndarray, *, errors: bool) -> None:
+    """Raise an `InputError` for scores outside [0, 1], for errors below 0, or for values that are not finite."""
+    kind, most, expected = "scores", 1.0, "scores in [0, 1], of which 1 is best"
+    if errors:
+        kind, most, expected = "errors", np.inf, "errors of 0 or more, of which 0 is best"
+    known = bool(np.isfinite(values).all())
+    if not known or values.min() < 0 or values.max() > most:
+        got = f"{kind} of {np.nanmin(values):g} to {np.nanmax(values):g}"
+        raise InputError("values", got + " and NaN or infinity" * (not known), expected)
+
+
 def require_same_outcomes(baseline: Any, compressed: Any) -> None:
     """Require outcomes on the same examples in one order; an `InputError` names the first difference."""
     require_type("tfaudit.Outcomes", Outcomes, baseline=baseline, compressed=compressed)
+    kinds = ["errors" if side.errors else "scores" for side in (compressed, baseline)]
+    if kinds[0] != kinds[1]:
+        raise InputError("compressed", kinds[0], f"{kinds[1]}, as the baseline has")
     sizes = [side.num_examples for side in (compressed, baseline)]
     if sizes[0] != sizes[1]:
         raise InputError("compressed", f"{sizes[0]} examples", f"{sizes[1]}, as the baseline has")

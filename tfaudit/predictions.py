@@ -52,6 +52,8 @@ class Predictions:
             the position of a member and returns its `(N, k)`, called whenever they are needed, so that they take no
             memory; None by default.
         class_names: names of the C classes; "0", "1", ... by default.
+        listed: whether `class_names` are a list of classes to judge, so that a class without examples cannot pass; True
+            by default. False for names that merely occur; without `class_names` they always do.
         example_ids: unique identifiers of the examples, `(N,)`; positions by default.
         members: names of the K members, for instance their seeds; positions by default.
         parents: names of the baseline's members from which the K members were made, for instance by quantization;
@@ -85,6 +87,7 @@ class Predictions:
         probabilities: ArrayLike | Callable[[int], np.ndarray] | None = None,
         *,
         class_names: Sequence[str] | None = None,
+        listed: bool = True,
         example_ids: ArrayLike | None = None,
         members: Sequence[object] | None = None,
         parents: Sequence[object] | None = None,
@@ -113,6 +116,7 @@ class Predictions:
         largest = max(int(self.labels.max()), best)
         known = map(str, range(1 + largest)) if given_names is None else given_names
         self.class_names = clean_names(known, "class_names")
+        self.listed = listed and given_names is not None
         _check_numbers(self.labels, best, len(self.class_names))
         self._read, self._probabilities = _read_or_known(probabilities, self.ranked.shape)
         ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
@@ -218,7 +222,7 @@ class Predictions:
             ('cat', 'dog', 'owl')
         """
         if names.get("class_names") is None:
-            names["class_names"] = distinct_names(labels, classes)
+            names |= {"class_names": distinct_names(labels, classes), "listed": False}
         top1 = np.asarray(classes)
         top1 = top1[None] if top1.ndim == 1 else top1
         if top1.ndim != 2:

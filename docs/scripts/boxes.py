@@ -33,5 +33,5 @@ for name, model in {"a": before, "b": after}.items():
 boxes = tfaudit.read_truth("truth.json")
 a, b = (tfaudit.read_detections(f"{name}.json", boxes) for name in "ab")
 result = tfaudit.detect(boxes, [a], [b])
-print(result.frame()[["kind", "name", "boxes", "change_pp"]])
+print(result.frame()[["kind", "name", "examples", "change_pp"]])
 print(result.verdict(tfaudit.BoxLimits(box_recall_drop_pp=5)).outcome)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ def test_the_table_has_the_losses_and_intervals_of_the_gate(rng, groups):
     judged = verdict.groups.set_index("group")
     assert frame.index.tolist() == ["all examples", *judged.index]
     np.testing.assert_allclose(-frame["change_pp"].iloc[1:], judged["drop_pp"])
-    np.testing.assert_allclose(-frame["low_pp"].iloc[1:], judged["high_pp"])
+    np.testing.assert_allclose(-frame["change_low_pp"].iloc[1:], judged["high_pp"])
     np.testing.assert_allclose(frame["p_holm"].iloc[1:], judged["p_holm"])
     overall = verdict.frame().set_index("check").loc["overall_drop_pp"]
     assert frame["change_pp"].iloc[0] == pytest.approx(-overall["value"])
@@ -104,6 +105,45 @@ def test_the_command_writes_a_page_with_the_texts_that_changed(audit, tmp_path):
     table = pd.read_csv(tmp_path / "out/examples.csv")
     assert table["example"].tolist() == [f"q{i}" for i in range(7, 40, 4)]
     assert pd.read_csv(tmp_path / "out/groups.csv")["group"].tolist()[0] == "all examples"
+
+
+def test_two_files_are_compared_without_a_verdict(files, tfaudit, tmp_path):
+    """Each compressed file is a model of its own; examples, groups and the page are those of `tfaudit audit`."""
+    before, after = files
+    (tmp_path / "same").mkdir()
+    shutil.copy(before, tmp_path / "same/after.csv")
+    sides = ("--baseline", before, "--compressed", after, "--compressed", "same/after.csv")
+    groups = pd.read_csv(before)[["id"]].assign(sex=["f", "m"] * 19 + ["x", "y"])
+    groups.to_csv(tmp_path / "sex.csv", index=False)
+    options = ("--groups", "sex.csv", "--min-group", 2, "--text", "answer", "--out", "out")
+    code, printed, _ = tfaudit("compare", *sides, "--outcome", "f1", *options)
+    assert code == 0
+    printed = " ".join(printed.split())
+    assert "after: Mean f1 goes from" in printed
+    assert "after-2: Mean f1 goes from" in printed
+    assert "A loss is shown for 1 of 3 groups, the largest for sex: m (19 examples)" in printed
+    assert "pass" not in printed.lower()
+    page = (tmp_path / "out/report.html").read_text()
+    assert "after 7" in page
+    assert "PASS" not in page
+    table = pd.read_csv(tmp_path / "out/groups.csv")
+    assert table["model"].value_counts().to_dict() == {"after": 4, "after-2": 4}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "data, outcome: got neither, expected"),
+        (["--outcome", "f1", "--data", "digits"], "--data, --outcome: got both, expected"),
+        (["--outcome", "f1", "--csv", "a.csv"], "--csv: got a.csv, expected no such option"),
+        (["--outcome", "f1", "--limit", 5], "--limit: got 5, expected no such option"),
+        (["--data", "digits", "--cluster", "topic"], "--cluster: got topic, expected no such"),
+        (["--outcome", "f1", "--min-group", -1], "--min-group: got -1, expected 0 or more"),
+        (["--outcome", "f1", "--compressed", "no.csv"], "compressed: got no.csv, which matches"),
+    ],
+)
+def test_compare_takes_models_or_outcomes(files, tfaudit, refused, options, message):
+    refused(tfaudit("compare", "--baseline", files[0], "--compressed", files[1], *options), message)
 
 
 def test_the_page_needs_no_charts(audit, tmp_path, monkeypatch):

@@ -98,7 +98,9 @@ def drawn_limits(rng, store):
         for name, quantity in QUANTITIES.items()
     }
     drawn["size_bytes"] = rng.uniform(1e6, 4e6)
-    unknown = {"latency_ms"} if store.study.conditions else {"latency_ms", "corruption_drop_pp"}
+    unknown = {"latency_ms", "mean_error_increase"}
+    if not store.study.conditions:
+        unknown.add("corruption_drop_pp")
     if len(store.examples("test").attrs["class_names"]) != 2:
         unknown |= set(OF_TWO_CLASSES)
     if store.table("features") is None:

@@ -34,6 +34,16 @@ def test_a_column_is_chosen_and_kept_in_the_url(opened, store):
     assert list(opened(by="light").dataframe[0].value["group"]) == list(shown["group"])
 
 
+def test_the_verdict_lists_every_group_that_has_a_limit(open_page, store):
+    app = open_page(store.directory, "overview", max_group_drop="5")
+    (table,) = (one.value for one in app.dataframe if "limit_pp" in one.value)
+    assert "series: student" in set(table["group"])
+    assert len(table) == 2 * (2 + 2)  # variants, and groups of series and light
+    assert not any(
+        "limit_pp" in one.value for one in open_page(store.directory, "overview").dataframe
+    )
+
+
 def test_groups_of_the_exemplars(opened, store):
     app = opened(groups="Exemplars", variant="fixed-point int8")
     expected = attributes(

@@ -96,6 +96,21 @@ def test_the_pilots_own_design_is_the_one_that_was_measured():
     assert together == pytest.approx(widths.mean(), rel=0.1)
 
 
+def test_groups_of_a_pilot_take_the_place_of_classes():
+    sides = population(1, examples=1000), population(2, examples=1000)
+    comparison = Comparison(*sides)
+    labels = comparison.baseline.labels
+    design = {"members": [3], "images": [200], "alpha": 0.05}
+    by_class = plan_gate(comparison, Limits(worst_class_drop_pp=20), **design)
+    by_group = plan_gate(comparison, Limits(group_drop_pp=20), groups=labels, **design)
+    assert by_group.enough == by_class.enough
+    np.testing.assert_array_equal(by_group.promises, by_class.promises)
+    halves = plan_gate(comparison, Limits(group_drop_pp=20), groups=labels % 2, **design)
+    assert len(halves.model.recalls) == 2
+    with pytest.raises(InputError, match="group_drop_pp alone, in a plan of its own"):
+        plan_gate(comparison, Limits(group_drop_pp=2, overall_drop_pp=1), **design)
+
+
 def test_guesses():
     spread = guessed_spread(accuracy=0.8, member_sd_pp=0, heterogeneity=0, flips=0)
     assert spread.residual == pytest.approx(2 * 0.8 * 0.2 * 100**2)
@@ -126,7 +141,7 @@ def test_guesses():
         ),
         (
             lambda: plan_gate(guessed_model(guessed_spread()), Limits(flips=0.1)),
-            "limits: got flips at most 10 %, expected one of overall_drop_pp and worst_class_drop_pp",
+            "limits: got flips at most 10 %, expected one of overall_drop_pp, worst_class_drop_pp",
         ),
         (
             lambda: pilot_spread(measure(population(1), population(2)), "owl"),

@@ -86,6 +86,26 @@ def test_models_in_another_order_of_classes_are_named_in_the_first_line(run, pla
     assert "if its outputs were 9, 8, 7, 6, 5, 4, 3, 2, 1, 0. " in first
 
 
+def test_named_groups_are_compared_and_stored(run, place, refused):
+    halves = ["even", "odd"] * 50
+    table = pd.DataFrame({"id": range(100), "half": halves, "pen": ["a"] * 3 + ["b"] * 97})
+    table.to_csv(place / "halves.csv", index=False)
+    options = ("--groups", "halves.csv", "--min-group", 5)
+    code, text, errors = run(*options, "--group", "half", "--out", "grouped")
+    assert (code, errors) == (0, "")
+    before, after = answers(place, "dense.keras"), answers(place, "noisy.keras")
+    expected = 100 * (1.0 * after.right() - before.right())[0].reshape(50, 2).mean(0)
+    for name, change in zip(("even", "odd"), expected, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"half: {name}"))
+        assert f"{change:+.1f} (".replace("-", "−") in line
+    assert list(open_store(place / "grouped").examples("test")["half"]) == halves
+    assert "pen" not in text
+    every = run(*options)[1]
+    assert "pen: 1 group" in every
+    assert "below 5 (a)" in every
+    refused(run("--min-group", 5), "--min-group: got 5, expected no such option")
+
+
 def answers(place, name):
     model = keras.saving.load_model(place / name, compile=False)
     with np.load(place / "digits.npz") as data:

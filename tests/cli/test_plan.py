@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.studies import make_study
+from tests.builders.studies import WRITERS, make_study
 
 
 @pytest.fixture
@@ -41,6 +41,29 @@ def test_guesses(run):
     assert int(rows(widths)["10"][-1]) < 200
 
 
+def test_named_groups_have_a_plan_of_their_own(tmp_path, run, tfaudit, refused):
+    asked = ("--paired", "--flips", 0.03, "--members", 10, "--images", 200, "--groups", 3)
+    text = run(*asked, "--max-group-drop", "sex=2,skin=4")
+    plans = text.split("Studies in which")
+    assert "drop of worst group at most 2 pp; 3 groups of sex, paired" in " ".join(plans[1].split())
+    assert "drop of worst group at most 4 pp; 3 groups of skin" in " ".join(plans[2].split())
+    assert "class" not in text
+    sex, skin = (int(rows(plan)["10"][-1]) for plan in plans[1:])
+    assert skin < sex < 16 * skin
+    flips = run(*asked, "--max-group-drop", 2, "--max-flips", 0.1)
+    assert "Not simulated: flips." in flips
+    assert "each class" not in flips
+    both = run(*asked, "--max-worst-class-drop", 5, "--max-group-drop", 2)
+    assert "examples of each class, 4 of 5" in " ".join(both.split())
+    assert "examples of each group, 4 of 5" in " ".join(both.split())
+    make_study(tmp_path / "study", groups=WRITERS)
+    text = run("study", "--variant", "int8", "--max-group-drop", 60, "--members", 30)
+    assert f"{WRITERS['series'].nunique()} groups of series, paired" in " ".join(text.split())
+    assert "examples of each group of series, 4 of 5 models" in " ".join(text.split())
+    make_study(tmp_path / "none")
+    refused(tfaudit("plan", "none", "--max-group-drop", 3), "pilot: got a study without named")
+
+
 def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, refused):
     make_study(tmp_path / "study")
     asked = ("--max-overall-drop", 30, "--max-worst-class-drop", 60)
@@ -61,6 +84,6 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, ref
 @pytest.mark.slow
 def test_the_documentation_prints_what_is_printed(run):
     page = (Path(__file__).parents[2] / "docs/shipping.md").read_text()
-    block = page.split("    tfaudit plan --paired --flips .03\n\n")[1].split("\n\n`examples")[0]
+    block = page.split("    tfaudit plan --paired --flips .03\n\n")[1].split("\n\nWith ")[0]
     shown = run("--paired", "--flips", 0.03)
     assert block.split() == shown.split()

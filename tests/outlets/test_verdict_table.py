@@ -3,15 +3,19 @@
 import dataclasses
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from markupsafe import escape
 
 from tests.builders.populations import population
 from tests.builders.studies import NAMES
+from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.outlets.columns import cell_of, verdict_columns
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
+from tfaudit.outlets.verdict_texts import groups_grid
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,29 @@ def test_rows_say_what_the_verdict_says(verdict):
     assert cells[0]["change_pp"].text.startswith("−")
     assert "lost recall" in cells[0]["worst_class"].below
     assert cells[1]["change_pp"].text == "0.0"
+
+
+def test_named_groups_stand_below_the_variants():
+    dense, pruned = population(0, examples=400), population(1, examples=400, hurt=[3])
+    groups = pd.DataFrame({"digit": dense.labels, "<b>": np.arange(400) % 2})
+    measured = {
+        key: measure(dense, after).with_groups(dense, after, groups)
+        for key, after in {"pruned": pruned, "same": dense}.items()
+    }
+    verdict = study_verdict(measured, limits=Limits(group_drop_pp={"digit": 5, "<b>": 50}))
+    frame = verdict.groups_frame()
+    assert frame.iloc[0][["title", "group", "outcome"]].tolist() == ["pruned", "digit: 3", "fail"]
+    losses = measured["pruned"].groups
+    assert frame["change_pp"].iloc[0] == -losses.loss[losses.names.index("digit: 3")]
+    assert frame["change_low_pp"].iloc[0] == -losses.high[losses.names.index("digit: 3")]
+    assert len(frame) == 2 * len(losses.names)
+    digits = study_verdict(measured, limits=Limits(group_drop_pp={"digit": 5})).groups_frame()
+    assert digits["group"].str.startswith("digit").all()
+    page = groups_grid(verdict).folded_html()
+    assert "&lt;b&gt;: 1" in page
+    first = re.search(r"<tbody>\s*<tr>.*?</tr>", page, re.DOTALL)[0]
+    assert all(text in first for text in ("pruned", "digit: 3", "✗", ">5<"))
+    assert groups_grid(study_verdict(measured, limits=Limits(overall_drop_pp=5))).rows == []
 
 
 def test_nothing_is_told_by_colour_alone_and_names_are_text(verdict):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.gate.measurements import Measurements, measure_outcomes
+from tfaudit.audits.gate.measurements import CHANGES, Measurements, measure_outcomes
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import number, require
 from tfaudit.outcomes import Outcomes
@@ -45,29 +45,13 @@ class OutcomeChanges(Result):
     def frame(self) -> pd.DataFrame:
         """Return a row for all examples, and one per group.
 
-        Columns: `group`, such as "topic: law"; `examples`; `before` and `after`, mean outcomes; `change_pp`, `low_pp`,
-        `high_pp`, `p`, and `p_holm`, corrected for the number of groups.
+        Columns: `group`, such as "topic: law"; `examples`; `before` and `after`, mean outcomes; `change_pp`,
+        `change_low_pp`, `change_high_pp`, `p`, and `p_holm`, corrected for the number of groups.
         """
         parts = [part for part in (self.measurements.overall, self.measurements.groups) if part]
-        tables = []
-        for losses in parts:
-            own = losses.table()
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "group": losses.names,
-                        "examples": losses.examples,
-                        "before": losses.before,
-                        "after": losses.after,
-                        "change_pp": 0 - own["drop_pp"],
-                        "low_pp": 0 - own["high_pp"],
-                        "high_pp": 0 - own["low_pp"],
-                        "p": losses.p,
-                        "p_holm": own["p_holm"],
-                    }
-                )
-            )
-        return pd.concat(tables, ignore_index=True)
+        tables = [losses.changes().assign(group=losses.names, p=losses.p) for losses in parts]
+        columns = ["group", "examples", "before", "after", *CHANGES, "p", "p_holm"]
+        return pd.concat(tables, ignore_index=True)[columns]
 
     def changed(self) -> pd.DataFrame:
         """Return the examples that change by more than the margin, those that fall most first.
@@ -153,6 +137,7 @@ def compare_outcomes(
         10
     """
     measured = measure_outcomes(baseline, compressed, paired=paired, alpha=alpha)
+    require(not measured.of_errors, "baseline", "errors", "outcomes in [0, 1]")
     if groups is not None and len(groups.columns):
         measured = measured.with_groups(
             baseline, compressed, groups, least=min_group, paired=paired

@@ -13,7 +13,7 @@ def change_rows(table: pd.DataFrame, name: str, title: str, *, alpha: float = 0.
     """Draw the changes of a table whose first row is about all examples; those shown to change have a colour.
 
     Args:
-        table: columns `name`, `examples`, `change_pp`, `low_pp`, `high_pp` and `p_holm`.
+        table: columns `name`, `examples`, `change_pp`, `change_low_pp`, `change_high_pp` and `p_holm`.
         name: column of the names of the rows.
         title: title of the axis.
         alpha: level of the tests.
@@ -27,11 +27,12 @@ def change_rows(table: pd.DataFrame, name: str, title: str, *, alpha: float = 0.
         y=y, color=alt.Color("colour:N", scale=None)
     )
     axis = alt.X("change_pp:Q", title=title, axis=alt.Axis(tickCount=5))
-    figures = dict.fromkeys(("change_pp", "low_pp", "high_pp"), "+.2f")
+    figures = dict.fromkeys(("change_pp", "change_low_pp", "change_high_pp"), "+.2f")
     points = base.mark_circle(size=60, opacity=1).encode(
         x=axis, tooltip=tooltips(name, "examples", **figures, p_holm=".2g")
     )
-    intervals = base.mark_rule(strokeWidth=2).encode(x=alt.X("low_pp:Q"), x2=alt.X2("high_pp:Q"))
+    ends = alt.X("change_low_pp:Q"), alt.X2("change_high_pp:Q")
+    intervals = base.mark_rule(strokeWidth=2).encode(*ends)
     zero = dashed_rule(alt.Chart(pd.DataFrame({"none": [0]})), x=alt.X("none:Q"))
     chart = alt.layer(zero, intervals, points)
     heading = f"the {NAMED} largest losses of {len(groups):,} groups"

@@ -12,6 +12,7 @@ import typer
 from tfaudit.cli.console import app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.cli.named_groups import GroupOptions
 from tfaudit.cli.options import (
     ClassNames,
     Group,
@@ -25,7 +26,7 @@ from tfaudit.cli.options import (
     option,
     refuse,
 )
-from tfaudit.cli.sides import MultiwordCommand, lines_read_as, read_files
+from tfaudit.cli.sides import MultiwordCommand, files_of, lines_read_as, read_files, variants_of
 from tfaudit.errors import InputError, require_least, require_level
 
 if TYPE_CHECKING:
@@ -70,18 +71,7 @@ def audit(
     gate: GateFile = None,
     classes: ClassNames = None,
     scores_are: ScoresAre = "auto",
-    groups: Annotated[
-        Path | None,
-        option(
-            "Table with the groups of every example, such as its writer; for predictions it needs --out."
-        ),
-    ] = None,
-    group: Annotated[
-        list[str] | None,
-        option(
-            "Column of groups of --outcome, or A*B for two together; repeatable, by default all."
-        ),
-    ] = None,
+    groups: Annotated[GroupOptions, Group.of_fields(GroupOptions)],
     alpha: StudyAlpha = None,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
@@ -91,7 +81,6 @@ def audit(
 ) -> None:
     """Audit predictions that any framework has made."""
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.cli.gate_sources import GroupTable
     from tfaudit.cli.outcomes import audit_outcomes
     from tfaudit.cli.report import show
     from tfaudit.readers.prediction_files import read_groups
@@ -104,11 +93,10 @@ def audit(
             "with a study's directory",
             **dataclasses.asdict(files),
             **changed(outcomes),
-            group=group,
+            **changed(groups),
             baseline=baseline,
             compressed=compressed,
             classes=classes,
-            groups=groups,
             out=directory,
             name=name,
         )
@@ -125,10 +113,10 @@ def audit(
         refuse("with --outcome", **{**changed(files), **taken}, classes=classes, name=name)
         audit_outcomes(
             outcomes.source(files.id, files.cluster),
-            baseline,
-            compressed,
-            outcomes,
-            groups=GroupTable(groups, group or (), files.id),
+            files_of(baseline, "baseline"),
+            variants_of(compressed),
+            outcomes.margin,
+            groups=groups,
             limits=limits,
             paired=files.paired,
             alpha=alpha,
@@ -136,11 +124,11 @@ def audit(
             directory=directory,
         )
         return
-    refuse("without --outcome", **changed(outcomes), group=group)
-    _refuse_unstored(groups, directory)
+    refuse("without --outcome", **changed(outcomes), **changed(groups) | {"groups": None})
+    _refuse_unstored(groups.groups, directory)
     source = files.source(labels, classes, scores_are)
     reference, populations = read_files(source, baseline, compressed, verbose=files.verbose)
-    columns = read_groups(groups, source) if groups else None
+    columns = read_groups(groups.groups, source) if groups.groups else None
     everyone = (reference, *populations.values())
     single = {population.num_members for population in everyone} == {1}
     if single or not directory:

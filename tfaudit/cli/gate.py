@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.audits.gate.limits import FILE_LIMITS, OF_OUTCOMES, flag_of
+from tfaudit.audits.gate.limits import FILE_LIMITS, OF_ERRORS, OF_OUTCOMES, flag_of
 from tfaudit.cli.completion import variants
 from tfaudit.cli.console import add_to_step_summary, app, out
 from tfaudit.cli.gate_limits import LimitFlags, read_limits
+from tfaudit.cli.named_groups import GroupOptions
 from tfaudit.cli.options import (
     IMAGES,
     Group,
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 
 SOURCE, LIMITS = "What to judge", "Limits"
 FILES_TO_WRITE = "Files to write; - is standard output"
+
+VerdictFiles = Annotated[
+    dict[str, Path | None],
+    Group.of_names(
+        Path,
+        {name: output_file(file.help, panel=FILES_TO_WRITE) for name, file in GATE_FILES.items()},
+    ),
+]
 
 
 @app.command(cls=MultiwordCommand)
@@ -81,24 +90,7 @@ def gate(
         ),
     ] = None,
     limit_flags: LimitFlags,
-    groups: Annotated[
-        Path | None,
-        option(
-            "Table of the groups of the examples, such as their writers, for --max-group-drop; by default the study's.",
-            panel=LIMITS,
-        ),
-    ] = None,
-    group: Annotated[
-        list[str] | None,
-        option(
-            "Column of groups to judge by, or A*B for two together; repeatable, by default all.",
-            panel=LIMITS,
-        ),
-    ] = None,
-    min_group: Annotated[
-        int,
-        option("Judge groups of fewer examples together, as one group.", panel=LIMITS),
-    ] = 0,
+    groups: Annotated[GroupOptions, Group.of_fields(GroupOptions)],
     threshold: Annotated[
         float | None,
         option(
@@ -133,16 +125,7 @@ def gate(
             panel=LIMITS,
         ),
     ] = None,
-    files: Annotated[
-        dict[str, Path | None],
-        Group.of_names(
-            Path,
-            {
-                name: output_file(file.help, panel=FILES_TO_WRITE)
-                for name, file in GATE_FILES.items()
-            },
-        ),
-    ],
+    files: VerdictFiles,
 ) -> None:
     """Judge compressed models by limits: exit code 0 pass, 1 fail, 2 cannot judge, 3 unexpected error, 4 bad input.
 
@@ -152,18 +135,12 @@ def gate(
 
     Example: tfaudit gate runs/digits --max-worst-class-drop 5
     """
-    from tfaudit.cli.gate_sources import (
-        GroupTable,
-        from_files,
-        from_models,
-        from_outcomes,
-        from_study,
-    )
+    from tfaudit.cli.gate_sources import from_files, from_models, from_outcomes, from_study
     from tfaudit.cli.steps import Steps
     from tfaudit.store.judging import BY_DEFAULT
     from tfaudit.store.store import open_store
 
-    require_least(0, allow_missing=allow_missing, min_group=min_group)
+    require_least(0, allow_missing=allow_missing)
     limits = read_limits(config, limit_flags)
     labels = predictions.labels
     outcome = outcomes.outcome
@@ -175,11 +152,9 @@ def gate(
     judging = BY_DEFAULT if directory is None else open_store(directory).judging
     limits = judging.applied(limits)
     alpha = judging.alpha if alpha is None else alpha
-    named = None
-    if limits.group_drop_pp is None:
-        refuse("without --max-group-drop", groups=groups, group=group, min_group=min_group)
-    else:
-        named = GroupTable(groups, group or (), predictions.id)
+    named = None if limits.group_drop_pp is None else groups
+    if named is None:
+        refuse("without --max-group-drop", **changed(groups))
     slices = limits.slice_drop_pp is not None
     with Steps() as steps:
         if directory is not None:
@@ -195,8 +170,9 @@ def gate(
                 steps=steps,
             )
         elif outcome is not None:
-            limits.require_only(OF_OUTCOMES, "outcomes")
-            read = outcomes.source(predictions.id, predictions.cluster)
+            errors = limits.mean_error_increase is not None
+            limits.require_only(*(OF_ERRORS if errors else OF_OUTCOMES))
+            read = outcomes.source(predictions.id, predictions.cluster, errors=errors)
             candidates = from_outcomes(
                 read,
                 baseline,
@@ -233,7 +209,7 @@ def gate(
                 alpha=alpha,
                 looks=looks,
                 look=look,
-                min_group=min_group,
+                min_group=groups.min_group,
             )
     raise typer.Exit(report_verdicts(verdicts, files))
 

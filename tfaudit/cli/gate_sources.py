@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.audits.attributes.attributes import MANY
 from tfaudit.audits.gate.gate import Verdict, gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import Corrupted, TestedSlices
+from tfaudit.cli.named_groups import GroupOptions, by_id
 from tfaudit.cli.options import ImageOptions
 from tfaudit.cli.steps import Steps
 from tfaudit.errors import InputError, require
@@ -24,8 +23,7 @@ from tfaudit.extensions import Registry
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
 from tfaudit.readers.outcome_files import OutcomeFiles
-from tfaudit.readers.prediction_files import PredictionFiles, read_columns, read_groups
-from tfaudit.stats.group_codes import MISSING
+from tfaudit.readers.prediction_files import PredictionFiles, read_groups
 from tfaudit.store.store import Store, open_store
 
 LIMITS = Registry("limits", {})
@@ -116,64 +114,6 @@ class GatedModel:
         return limited_latency(self.file, limits, self.signature)
 
 
-@dataclasses.dataclass(frozen=True)
-class GroupTable:
-    """Named groups by which a gate judges: a table, or the groups of a study, and which of their columns.
-
-    Attributes:
-        path: table with a column per kind of groups, joined by example id; None for those of the study.
-        names: columns to judge by, such as `sex`, or `sex*age` for both together; all by default.
-        id_name: column of example ids.
-    """
-
-    path: Path | None
-    names: Sequence[str] = ()
-    id_name: str | None = None
-
-    def of(
-        self, read: Callable[[Path], pd.DataFrame], own: pd.DataFrame | None, where: str
-    ) -> pd.DataFrame | None:
-        """Return the columns by which the gate judges: of the table, or of a source's own groups; None without any.
-
-        Args:
-            read: reads the table, with a row per example.
-            own: groups that the source `where` holds itself.
-            where: the source, for errors.
-        """
-        if self.path is not None:
-            return self.chosen(read(self.path), str(self.path))
-        return None if own is None else self.chosen(own, where)
-
-    def by_id(
-        self, ids: np.ndarray | None, examples: int, where: str
-    ) -> Callable[[Path], pd.DataFrame]:
-        """Return what reads the table in the order of examples; arguments are those of `read_columns`."""
-        return lambda path: read_columns(path, ids, examples, where, id_name=self.id_name)
-
-    def chosen(self, table: pd.DataFrame, where: str) -> pd.DataFrame:
-        """Return the columns by which the gate judges.
-
-        Raises:
-            InputError: no such column, or an unnamed one whose values are no groups.
-        """
-        if not self.names:
-            for name, count in table.nunique(dropna=False).items():
-                expected = "--group NAME for each column to judge by"
-                got = f"column {name!r} of {count:,} groups"
-                if count > MANY:
-                    raise InputError(where, got, expected)
-            return table
-        known = f"columns among {', '.join(map(str, table.columns))}, or A*B for two together"
-        chosen = {}
-        for name in self.names:
-            parts = name.split("*")
-            for part in parts:
-                require(part in table.columns, "group", part, known)
-            cells = table[parts].astype("string").fillna(MISSING)
-            chosen[name] = cells.agg(", ".join, axis=1) if len(parts) > 1 else table[name]
-        return pd.DataFrame(chosen)
-
-
 def from_study(
     directory: Path,
     variants: Sequence[str] | None,
@@ -181,7 +121,7 @@ def from_study(
     *,
     population: float = math.inf,
     corrupted: bool = False,
-    groups: GroupTable | None = None,
+    groups: GroupOptions | None = None,
     slices: bool = False,
     steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
@@ -223,15 +163,15 @@ def from_study(
     return pairs
 
 
-def _groups_of_study(data: StudyData, groups: GroupTable) -> pd.DataFrame | None:
+def _groups_of_study(data: StudyData, groups: GroupOptions) -> pd.DataFrame | None:
     """Return the named groups of a study's examples; None without any."""
     where = str(data.store.directory)
     ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
     own = None
-    if groups.names or data.group_columns:
-        columns = data.groups if groups.names else data.groups[data.group_columns]
+    if groups.group or data.group_columns:
+        columns = data.groups if groups.group else data.groups[data.group_columns]
         own = columns.reset_index(drop=True)
-    return groups.of(groups.by_id(ids, len(ids), where), own, where)
+    return groups.of(by_id(ids, len(ids), where), own, where)
 
 
 def _slices(data: StudyData, key: str) -> TestedSlices | None:
@@ -274,7 +214,7 @@ def from_files(
     compressed: Sequence[str],
     *,
     paired: bool,
-    groups: GroupTable | None = None,
+    groups: GroupOptions | None = None,
     verbose: bool,
     steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
@@ -302,7 +242,7 @@ def from_outcomes(
     compressed: Sequence[str],
     *,
     paired: bool = False,
-    groups: GroupTable | None = None,
+    groups: GroupOptions | None = None,
     steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
     """Return outcomes from files or folders of lm-evaluation-harness, paired in their order; may raise `InputError`.
@@ -316,23 +256,9 @@ def from_outcomes(
     steps.plan(1)
     steps.begin("Reading the outcomes")
     sides = read_sides(source, files_of(baseline, "baseline"), variants_of(compressed))
-    first = sides.baseline
-    own = sides.groups if len(sides.groups.columns) else None
-    named = (
-        None
-        if groups is None
-        else groups.of(
-            groups.by_id(first.example_ids, first.num_examples, baseline[0]), own, baseline[0]
-        )
-    )
+    named = None if groups is None else groups.of_outcomes(sides, baseline[0], source.id_name)
     return {
-        name: GatedModel(
-            first,
-            outcomes,
-            paired=paired,
-            notes=sides.notes,
-            groups=named,
-        )
+        name: GatedModel(sides.baseline, outcomes, paired=paired, notes=sides.notes, groups=named)
         for name, outcomes in sides.compressed.items()
     }
 
@@ -343,7 +269,7 @@ def from_models(
     data: str,
     options: ImageOptions,
     *,
-    groups: GroupTable | None = None,
+    groups: GroupOptions | None = None,
     slices: bool = False,
     steps: Steps | None = None,
 ) -> dict[str, GatedModel]:
@@ -362,7 +288,7 @@ def from_models(
     named = (
         None
         if groups is None
-        else groups.of(groups.by_id(first.example_ids, first.num_examples, data), None, data)
+        else groups.of(by_id(first.example_ids, first.num_examples, data), None, data)
     )
     return {
         name: GatedModel(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from tfaudit.analysis.stored_images import png_of
 from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.options import ImageOptions
+from tfaudit.cli.sides import names_of_models
 from tfaudit.cli.steps import Steps
 from tfaudit.compress.keras_archive import weight_bytes
 from tfaudit.compress.model_files import errors_naming, require_model_file
@@ -25,7 +25,6 @@ from tfaudit.datasets.examples import WEIGHTS_UNUSED
 from tfaudit.datasets.structure import joined
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.runtime.names import clean_names
 from tfaudit.stats.group_codes import CLUSTER
 from tfaudit.stats.ranking import RankedClasses
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 READ_TOGETHER = 256  # images per batch of those that are read into memory
 THUMBNAIL = 224  # pixels of the longer side of a thumbnail
-RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
 Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for a model
 
 
@@ -103,7 +101,7 @@ def predict_models(
     notes = [*images.notes, *([] if images.weights is None else [WEIGHTS_UNUSED])]
     before, *after = (_predictions(model, images, options.kernels, steps) for model in models)
     notes += _kernel_notes(models, images, (before, *after), steps)
-    names = _unique(clean_names([path.stem for path in compressed], "compressed"))
+    names = names_of_models(compressed)
     are_images = len(images.image_shape) == 3
     pngs = _pngs(images, options.batch_size) if thumbnails and are_images else []
     sizes = {}
@@ -436,14 +434,6 @@ def _predictions(
             steps.advance(done / len(images.labels))
 
     return Predictions.on(images, model.predict(batches(), k=5, kernels=kernels))
-
-
-def _unique(stems: Sequence[str]) -> list[str]:
-    names: list[str] = []
-    for stem in stems:
-        candidates = itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
-        names.append(next(name for name in candidates if name not in (*RESERVED, *names)))
-    return names
 
 
 def _pngs(images: LabelledImages, batch_size: int) -> list[bytes]:

@@ -128,8 +128,8 @@ def refuse(where: str, **options: object) -> None:
             raise InputError(name, str(value), f"no such option {where}")
 
 
-def changed(options: PredictionOptions | ImageOptions | OutcomeOptions) -> dict[str, Any]:
-    """Return the options that have another value than by default."""
+def changed(options: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass of options that have another value than by default."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     usual = {field.name: field.default for field in dataclasses.fields(options)}
     return {name: value for name, value in values.items() if value != usual[name]}
@@ -149,7 +149,8 @@ Permutations = Annotated[
     int, option("Random reassignments of members in permutation tests; 0 for no such tests.")
 ]
 StudyOut = Annotated[
-    Path | None, output_folder("Write a study with its report.html here.", "--out")
+    Path | None,
+    output_folder("Write a study, or a folder of outcomes, with its report.html here.", "--out"),
 ]
 ScoresAre = Annotated[
     str,
@@ -174,6 +175,13 @@ IdColumn = Annotated[
     str | None,
     _of_predictions(
         "Column of the example ids; by default `example`, `example_id` or `id`.", "--id"
+    ),
+]
+ClusterColumn = Annotated[
+    str | None,
+    _of_predictions(
+        "Column, or array, of --labels, or of the outcomes, that names the cluster of an example, such as its film; "
+        "by default `cluster`."
     ),
 ]
 
@@ -209,7 +217,9 @@ class OutcomeOptions:
         ),
     ] = None
 
-    def source(self, id_name: str | None, cluster: str | None) -> OutcomeFiles:
+    def source(
+        self, id_name: str | None, cluster: str | None, *, errors: bool = False
+    ) -> OutcomeFiles:
         """Return how the files are read."""
         from tfaudit.readers.outcome_files import OutcomeFiles
 
@@ -221,6 +231,7 @@ class OutcomeOptions:
             common=self.common,
             tolerance=self.tolerance,
             texts=tuple(self.text or ()),
+            errors=errors,
         )
 
 
@@ -243,12 +254,7 @@ class PredictionOptions:
             "the columns of scores."
         ),
     ] = None
-    cluster: Annotated[
-        str | None,
-        _of_predictions(
-            "Column, or array, of --labels that names the cluster of an image, such as its film; by default `cluster`."
-        ),
-    ] = None
+    cluster: ClusterColumn = None
     scale: Annotated[
         float | None,
         _of_predictions("Scale of the output, for raw integer scores of a quantized model."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,33 +10,32 @@ from tfaudit.cli.console import out
 
 if TYPE_CHECKING:
     from tfaudit.audits.gate.limits import Limits
-    from tfaudit.cli.gate_sources import GroupTable
-    from tfaudit.cli.options import OutcomeOptions
+    from tfaudit.cli.named_groups import GroupOptions
     from tfaudit.readers.outcome_files import OutcomeFiles
 
 
 def audit_outcomes(
     source: OutcomeFiles,
-    baseline: Sequence[str],
-    compressed: Sequence[str],
-    options: OutcomeOptions,
+    baseline: Sequence[Path],
+    compressed: Mapping[str, Sequence[Path]],
+    margin: float | None,
     *,
-    groups: GroupTable,
-    limits: Limits,
+    groups: GroupOptions,
+    limits: Limits | None = None,
     paired: bool = False,
     alpha: float = 0.05,
     permutations: int = 1000,
     directory: Path | None = None,
 ) -> None:
-    """Print the verdict and what changes, and write `report.html`, `groups.csv` and `examples.csv` into a directory.
+    """Print what changes, and with limits the verdict; write a page, two tables, and what `tfaudit view` shows.
 
     Args:
         source: how the files are read.
         baseline: files of the uncompressed models, or folders of lm-evaluation-harness.
-        compressed: those of the compressed ones, or NAME=FILES.
-        options: the margin.
+        compressed: those of the compressed ones by name.
+        margin: as for `compare_outcomes`.
         groups: which columns are groups.
-        limits: limits of the gate.
+        limits: limits of the gate; without them nothing is judged.
         paired: whether compressed members are made from the baseline's.
         alpha: level of the tests.
         permutations: reassignments of members.
@@ -50,47 +49,61 @@ def audit_outcomes(
     from tfaudit.analysis.outcome_changes import compare_outcomes
     from tfaudit.audits.gate.gate import judge
     from tfaudit.audits.gate.limits import OF_OUTCOMES
-    from tfaudit.cli.sides import files_of, variants_of
     from tfaudit.outlets.csv_files import csv_bytes
     from tfaudit.outlets.gate_tables import verdict_table
-    from tfaudit.outlets.outcome_pages import outcome_tables, write_outcomes
+    from tfaudit.outlets.outcome_folder import ModelOutcomes, OutcomeFolder, write_outcome_folder
+    from tfaudit.outlets.outcome_pages import findings, outcome_tables, write_outcomes
     from tfaudit.readers.outcome_files import read_sides
     from tfaudit.store.requested_files import write_requested
 
-    limits.require_only(OF_OUTCOMES, "outcomes")
-    sides = read_sides(source, files_of(baseline, "baseline"), variants_of(compressed))
-    first = sides.baseline
-    read = groups.by_id(first.example_ids, first.num_examples, baseline[0])
-    own = sides.groups if len(sides.groups.columns) else None
-    columns = groups.of(read, own, baseline[0])
+    if limits is not None:
+        limits.require_only(*OF_OUTCOMES)
+    sides = read_sides(source, baseline, compressed)
+    columns = groups.of_outcomes(sides, str(baseline[0]), source.id_name)
     changes, verdicts = {}, {}
     for name, outcomes in sides.compressed.items():
         changes[name] = compare_outcomes(
-            first,
+            sides.baseline,
             outcomes,
             columns,
-            margin=options.margin,
+            margin=margin,
+            min_group=groups.min_group,
             texts=(sides.texts[""], sides.texts[name]),
             paired=paired or None,
             alpha=alpha,
             permutations=permutations,
         )
-        verdicts[name] = judge(changes[name].measurements, limits)
-        out.print(verdict_table(name, verdicts[name]))
-        out.print()
+        if limits is not None:
+            verdicts[name] = judge(changes[name].measurements, limits)
+            out.print(verdict_table(name, verdicts[name]))
+            out.print()
     out.print(outcome_tables(changes, source.outcome, sides.notes))
     if directory is None:
         return
     sentences = {
-        name: f"{verdict.outcome.upper()}: {' '.join(check.sentence for check in verdict.checks)}"
+        name: tuple(check.sentence for check in verdict.checks)
+        for name, verdict in verdicts.items()
+    }
+    spoken = {
+        name: f"{verdict.outcome.upper()}: {' '.join(sentences[name])}"
         for name, verdict in verdicts.items()
     }
     page = directory / "report.html"
-    write_outcomes(page, changes, source.outcome, sides.notes, sentences)
-    for file, frames in (
-        ("groups.csv", {name: one.frame() for name, one in changes.items()}),
-        ("examples.csv", {name: one.changed() for name, one in changes.items()}),
-    ):
-        table = pd.concat([frame.assign(model=name) for name, frame in frames.items()])
+    write_outcomes(page, changes, source.outcome, sides.notes, spoken)
+    models = {
+        name: ModelOutcomes(
+            verdicts[name].outcome if name in verdicts else "",
+            sentences.get(name, ()),
+            tuple(findings(one, source.outcome)),
+            (*sides.notes, *one.notes),
+            one.frame(),
+            one.changed(),
+        )
+        for name, one in changes.items()
+    }
+    write_outcome_folder(directory, OutcomeFolder(source.outcome, alpha, models))
+    for file, part in (("groups.csv", "groups"), ("examples.csv", "examples")):
+        tables = [getattr(one, part).assign(model=name) for name, one in models.items()]
+        table = pd.concat(tables)
         write_requested("out", directory / file, csv_bytes(table[["model", *table.columns[:-1]]]))
     out.tell(f"report: {page}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +13,14 @@ from tfaudit.cli.console import app, out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import StudyAlpha, option
-from tfaudit.errors import require
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.table import Table
 
+    from tfaudit.analysis.study_data import StudyData
+    from tfaudit.audits.gate.limits import Limits
     from tfaudit.audits.planning.lossless_model import LosslessModel
     from tfaudit.audits.planning.planning import GatePlan, Plan
 
@@ -49,6 +53,9 @@ def plan(
         ),
     ] = None,
     classes: Annotated[int, option("Number of classes.", panel=GUESSES)] = 10,
+    groups: Annotated[
+        int, option("Number of named groups, for --max-group-drop.", panel=GUESSES)
+    ] = 2,
     accuracy: Annotated[float, option("Accuracy of a model on a class.", panel=GUESSES)] = 0.9,
     member_sd: Annotated[
         float,
@@ -83,9 +90,12 @@ def plan(
 ) -> None:
     """Plan a study: how many members and images let the gate pass a model that loses nothing.
 
+    With --max-group-drop a plan of its own says how many examples each named group needs.
+
     Example: tfaudit plan --paired --flips .03
     """
     from tfaudit.audits.comparison import Comparison
+    from tfaudit.audits.planning.lossless_model import PLANNED
     from tfaudit.audits.planning.planning import (
         IMAGES,
         MEMBERS,
@@ -111,7 +121,9 @@ def plan(
                 classes=classes,
             )
         source: LosslessModel | Comparison = guessed_model(spread, accuracy, classes)
+        of_groups: LosslessModel | Comparison = guessed_model(spread, accuracy, groups)
         origin = "by guesses"
+        named: Mapping[str, np.ndarray | None] = dict.fromkeys(_limited_columns(limits))
     else:
         from tfaudit.analysis.study_audit import StudyAudit
 
@@ -124,26 +136,21 @@ def plan(
         key = data.study.key_of(variant) if variant else data.compressed_keys[0]
         measured = study_audit.measurements(key)
         spread = pilot_spread(measured, class_name)
-        source = Comparison(data.baseline, data.populations[key], alpha=alpha)
+        source = of_groups = Comparison(data.baseline, data.populations[key], alpha=alpha)
         origin = f"by {data.titles[key]} of {pilot}"
+        named = _limited_groups(limits, data)
         if measured.single:
             shown = [1]  # how members differ is unknown
     alpha = 0.05 if alpha is None else alpha
     sizes = images or IMAGES
-    planned = plan_gate(source, limits, members=shown, images=sizes, alpha=alpha)
-    count = len(planned.model.recalls)
     kind = "paired" if spread.paired else "independent"
-    out.print(f"{_enough_in_words(planned)}\n")
-    out.print(
-        f"Studies in which the gate passes a model that loses nothing, %: {planned.limits.in_words()}; "
-        f"{count} classes, {kind} members, {origin}.\n"
-    )
-    out.print(_gate_table(planned))
-    out.print()
-    if 1 in planned.members:
-        out.print("One member: the verdict is about these two models alone.")
-    for note in planned.notes:
-        out.print(note)
+    settings: dict[str, Any] = {"members": shown, "images": sizes, "alpha": alpha}
+    of_classes = dataclasses.replace(limits, group_drop_pp=None, group_drops=None)
+    if {*of_classes.as_dict()} & {*PLANNED} or limits.group_drop_pp is None:
+        _show_plan(plan_gate(source, of_classes, **settings), "class", f"{kind} members, {origin}")
+    for noun, limit, codes in _plans_of_groups(limits, named):
+        planned = plan_gate(of_groups, limit, groups=codes, **settings)
+        _show_plan(planned, noun, f"{kind} members, {origin}")
     if half_width is not None:
         level = f"{100 * (1 - alpha):g} % interval"
         of = class_name or "a class"
@@ -152,13 +159,62 @@ def plan(
         out.print(_width_table(widths))
 
 
-def _enough_in_words(planned: GatePlan) -> str:
+def _plans_of_groups(
+    limits: Limits, named: Mapping[str, np.ndarray | None]
+) -> Iterator[tuple[str, Limits, np.ndarray | None]]:
+    """Yield what a plan for each limited column is about, its limits without those on classes, and the groups."""
+    others = dataclasses.replace(
+        limits, overall_drop_pp=None, worst_class_drop_pp=None, group_drops=None
+    )
+    for column, codes in named.items():
+        [limit] = limits.of_groups([f"{column}: "])
+        noun = f"group of {column}" if column else "group"
+        yield noun, dataclasses.replace(others, group_drop_pp=limit), codes
+
+
+def _limited_columns(limits: Limits) -> list[str]:
+    """Return the columns of groups that have a limit of their own; "" if one limit is for all."""
+    if limits.group_drop_pp is None:
+        return []
+    return [name for name, _ in limits.group_drops or [("", 0.0)]]
+
+
+def _limited_groups(limits: Limits, data: StudyData) -> dict[str, np.ndarray]:
+    """Return the group of each example of a pilot by column, `(N,)` integers each, of the columns that are limited."""
+    from tfaudit.stats.group_codes import group_codes
+
+    names = _limited_columns(limits)
+    limited = [name for name in data.group_columns if "" in names or name in names]
+    if names and not limited:
+        wanted = " or ".join(filter(None, names)) or "named groups"
+        raise InputError("pilot", f"a study without {wanted}", "a pilot study that has them")
+    count = len(data.groups)
+    return {name: group_codes(data.groups[name], count, name)[0] for name in limited}
+
+
+def _show_plan(planned: GatePlan, noun: str, of: str) -> None:
+    """Print a plan for each class, or for each group."""
+    count = len(planned.model.recalls)
+    nouns = f"{count} classes" if noun == "class" else f"{count} groups{noun[len('group') :]}"
+    out.print(f"{_enough_in_words(planned, noun)}\n")
+    out.print(
+        f"Studies in which the gate passes a model that loses nothing, %: {planned.limits.in_words()}; {nouns}, {of}.\n"
+    )
+    out.print(_gate_table(planned))
+    out.print()
+    if 1 in planned.members:
+        out.print("One member: the verdict is about these two models alone.")
+    for note in planned.notes:
+        out.print(note)
+
+
+def _enough_in_words(planned: GatePlan, noun: str) -> str:
     """Return the smallest design that is enough, in one sentence."""
     passes = "4 of 5 models that lose nothing pass the gate"
     for members, images in zip(planned.members, planned.enough, strict=True):
         if images:
             sides = "one model against one" if members == 1 else f"{members:,} members on each side"
-            return f"With {sides} and {images:,} examples of each class, {passes}."
+            return f"With {sides} and {images:,} examples of each {noun}, {passes}."
     return f"No number of examples is enough with up to {max(planned.members):,} members: fewer than {passes}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tfaudit.predictions import Predictions
     from tfaudit.readers.prediction_files import PredictionFiles
 
+RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # each takes all words up to the next option
 
 
@@ -93,6 +95,20 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
         name: files_of(patterns, "compressed")
         for name, patterns in zip(names, variants.values(), strict=True)
     }
+
+
+def names_of_models(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each compressed model: the stem of its file, made unique.
+
+    Example:
+        >>> names_of_models([Path("a/int8.csv"), Path("b/int8.csv"), Path("dense.csv")])
+        ['int8', 'int8-2', 'dense-2']
+    """
+    names: list[str] = []
+    for stem in clean_names([path.stem for path in paths], "compressed"):
+        candidates = itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
+        names.append(next(name for name in candidates if name not in (*RESERVED, *names)))
+    return names
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:

@@ -53,7 +53,8 @@ def view(
     directory: Annotated[
         Path | None,
         typer.Argument(
-            help="Directory of a study, or of several; by default runs/digits, which is made if it is missing."
+            help="Directory of a study, of several, or of compared outcomes; by default runs/digits, which is made if "
+            "it is missing."
         ),
     ] = None,
     example: Annotated[
@@ -89,6 +90,7 @@ def view(
 
     Example: tfaudit view runs/digits
     """
+    from tfaudit.outlets.outcome_folder import is_outcome_folder
     from tfaudit.store.store import find_studies
 
     # Before a study is made and before the server replaces this process.
@@ -105,7 +107,8 @@ def view(
 
             err.print(f"no directory: making {directory} first, which takes about a minute")
             run(BUNDLED, directory)
-    find_studies(directory)
+    if not is_outcome_folder(directory):
+        find_studies(directory)
     limits = read_limits(gate).settings()
     if port is None:
         port = next(free for free in itertools.count(FIRST_PORT) if _is_free(address, free))

@@ -837,6 +837,20 @@ COLUMN_GROUPS["Groups, individuals, attributes"] = {
     "r": _number("r", ".3f", "Correlation"),
     "name": _text("attribute"),
 }
+COLUMN_GROUPS["Outcomes of examples and named groups"] = {
+    "verdict groups.limit_pp": _points("limit", form=".3g"),
+    "verdict groups.outcome": _text("verdict", "Outcome of the gate for this group"),
+    **_pair("outcomes.before", "outcomes.after", _share("before", "Mean outcome")),
+    **{
+        f"outcome examples.{name}": _number(name, form, help)
+        for name, form, help in (
+            ("before", ".3g", "Outcome, mean over the members"),
+            ("after", ".3g", "Outcome, mean over the members"),
+            ("change", "+.3g", ""),
+            ("retrained", ".3g", "Mean difference of two baseline models on this example"),
+        )
+    },
+}
 COLUMN_GROUPS["Gaps and intersections"] = {
     "grouping": _text("grouping", "Classes, a column of groups, or two of these crossed"),
     "groups": _count("groups", help="Groups of 10 examples or more"),

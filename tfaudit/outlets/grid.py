@@ -135,6 +135,10 @@ class Grid:
         module = PAGES.get_template("sections.html.j2").module
         return Markup(module.rows_and_columns(self))  # type: ignore[attr-defined]
 
+    def folded_html(self) -> Markup:
+        """Return the table for a page under its title, which opens it."""
+        return Markup("<details><summary>{}</summary>{}</details>").format(self.title, self.html())
+
     def markdown(self) -> list[str]:
         """Return the lines of the table in Markdown."""
         lines = [[markdown_text(column.heading) for column in self.columns]]

@@ -35,6 +35,7 @@ from tfaudit.outlets.sections.section import Section
 from tfaudit.outlets.summary_table import summary_grid
 from tfaudit.outlets.templates import PAGES
 from tfaudit.outlets.verdict_table import headline_html, verdict_html
+from tfaudit.outlets.verdict_texts import groups_grid
 from tfaudit.runtime.names import class_in_words
 from tfaudit.store.requested_files import write_requested
 
@@ -164,9 +165,11 @@ def _verdict_part(study_audit: StudyAudit, verdict: StudyVerdict | None) -> dict
     part: dict[str, Any] = {"verdict": verdict, "links": links}
     if verdict is None:
         return part
+    groups = groups_grid(verdict)
     return part | {
         "verdicts": headline_html(verdict, recommendation(study_audit, verdict))
-        + verdict_html(verdict, links),
+        + verdict_html(verdict, links)
+        + (groups.folded_html() if groups.rows else ""),
         "worst": _worst_classes(study_audit, verdict),
     }
 

@@ -17,7 +17,7 @@ from tfaudit.audits.ties import joined_notes
 from tfaudit.outlets.columns import TextColumn, signed, verdict_columns
 from tfaudit.outlets.grid import Grid, markdown_text
 from tfaudit.outlets.outcome_marks import MARKS
-from tfaudit.outlets.verdict_texts import checks_grid, data_text, variants_grid
+from tfaudit.outlets.verdict_texts import checks_grid, data_text, groups_grid, variants_grid
 from tfaudit.stats.ratios import member_mean
 
 SHOWN = 5  # classes of a variant that are listed
@@ -85,6 +85,9 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     parts += [*grid.markdown(), "", sentence]
     if verdict.best is not None:
         parts[-1] += f" In bold: {verdict.rule}."
+    if (groups := groups_grid(verdict)).rows:
+        folded = f"<details><summary>{groups.title}</summary>"
+        parts += ["", folded, "", *groups.markdown(), "", "</details>"]
     return "\n".join([*parts, *(f"\n> {markdown_text(note)}" for note in verdict.notes)]) + "\n"
 
 

@@ -1,15 +1,17 @@
 """Changes of outcomes: tables for the terminal, and one self-contained page with prompts and answers."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tfaudit.analysis.outcome_changes import OutcomeChanges
+from tfaudit.audits.gate.measurements import CHANGES
 from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import plural, printable
+from tfaudit.outlets.change_grid import groups_grid
 from tfaudit.outlets.columns import P, TextColumn, signed
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.html import drawings, style_sheet
@@ -92,7 +94,7 @@ def write_outcomes(
 def findings(result: OutcomeChanges, outcome: str) -> list[str]:
     """Return what changes, one sentence each."""
     facts = result.summary()
-    change, low, high = (signed(facts[name]) for name in ("change_pp", "low_pp", "high_pp"))
+    change, low, high = (signed(facts[name]) for name in CHANGES)
     before, after = (f"{100 * facts[name]:.2f}" for name in ("before", "after"))
     sentences = [
         f"Mean {outcome} goes from {before} to {after} %: {change} points ({low} to {high}, {result.level} interval)."
@@ -117,7 +119,7 @@ def findings(result: OutcomeChanges, outcome: str) -> list[str]:
         sentences.append(f"No loss is shown for any of {plural(len(groups), 'group')}.")
     elif len(groups):
         worst = lost.sort_values("change_pp", kind="stable").iloc[0]
-        ends = f"{signed(worst['low_pp'])} to {signed(worst['high_pp'])}"
+        ends = f"{signed(worst['change_low_pp'])} to {signed(worst['change_high_pp'])}"
         sentences.append(
             f"A loss is shown for {len(lost)} of {plural(len(groups), 'group')}, the largest for {worst['group']} "
             f"({plural(int(worst['examples']), 'example')}): {signed(worst['change_pp'])} points ({ends})."
@@ -155,23 +157,11 @@ def _section(
 
 
 def _groups(result: OutcomeChanges, most: int | None = None) -> Grid:
-    """Return all examples, and the groups by loss."""
-    frame = result.frame()
-    rows = pd.concat([frame.head(1), frame.iloc[1:].sort_values("change_pp", kind="stable")])
-    cells = [
-        (
-            row["group"],
-            f"{row['examples']:,}",
-            f"{100 * row['before']:.1f}",
-            f"{100 * row['after']:.1f}",
-            f"{signed(row['change_pp'])} ({signed(row['low_pp'])} to {signed(row['high_pp'])})",
-            P.text(row["p_holm"]),
-        )
-        for row in rows.head(len(rows) if most is None else most + 1).to_dict("records")
-    ]
-    headings = ("group", "examples", "before, %", "after, %", "change, points", "corrected p")
-    grid = Grid.of_rows(headings, cells)
-    return Grid("Groups, the largest loss first", grid.columns)
+    """Return all examples, and the groups that lose most."""
+    grid = groups_grid("group", result.measurements)
+    rows = slice(None if most is None else most + 1)
+    columns = (dataclasses.replace(column, cells=column.cells[rows]) for column in grid.columns)
+    return dataclasses.replace(grid, columns=tuple(columns))
 
 
 def _examples(result: OutcomeChanges, most: int, longest: int | None = None) -> Grid:

@@ -41,6 +41,7 @@ Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Posi
 Regression-Free Model Updates. CVPR 2021.
 C A. C. Cameron, J. B. Gelbach, D. L. Miller. Robust Inference With Multiway Clustering. Journal of Business & \
 Economic Statistics 29, 2011.
+Ch L. Chen. Testing the Mean of Skewed Distributions. Journal of the American Statistical Association 90, 1995.
 Co W. G. Cochran. Approximate significance levels of the Behrens-Fisher test. Biometrics 20, 1964.
 BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on \
 Paired Data. Journal of Educational and Behavioral Statistics 37, 2012.

@@ -1,10 +1,12 @@
 """Texts and tables of a verdict that the terminal and Markdown share."""
 
+import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.outlets.change_grid import change_in_words
 from tfaudit.outlets.columns import Column, TextColumn, cell_of
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.outcome_marks import MARKS
@@ -33,6 +35,25 @@ def checks_grid(verdict: Verdict) -> Grid:
     rows = verdict.labelled_frame()[shown].itertuples(index=False, name=None)
     headings = ("", "check", "measured", f"{verdict.level} interval", "limit")
     return Grid.of_rows(headings, ([MARKS[outcome], *cells] for outcome, *cells in rows), words=2)
+
+
+def groups_grid(verdict: StudyVerdict) -> Grid:
+    """Return the check of every named group's loss in every variant, the gravest first; no rows without a limit."""
+    frame = verdict.groups_frame()
+    cells = [
+        (
+            row["title"],
+            row["group"],
+            f"{row['examples']:,}",
+            change_in_words(row),
+            f"{row['limit_pp']:g}",
+            MARKS[row["outcome"]],
+        )
+        for row in frame.to_dict("records")
+    ]
+    headings = ("variant", "group", "examples", "change, points", "limit", "")
+    grid = Grid.of_rows(headings, cells, words=2)
+    return dataclasses.replace(grid, title=f"Named groups, {verdict.level} intervals", folded=True)
 
 
 def variants_grid(

@@ -39,6 +39,7 @@ class OutcomeFiles:
         common: whether to judge only the examples that all files hold.
         texts: columns of texts to show beside the outcomes, such as prompts and answers; the harness's are known.
         tolerance: largest error that is right, if the column holds errors; their sign does not matter.
+        errors: whether the outcomes are the errors themselves, as in `Outcomes`, without their sign.
     """
 
     outcome: str
@@ -48,9 +49,13 @@ class OutcomeFiles:
     common: bool = False
     texts: Sequence[str] = ()
     tolerance: float | None = None
+    errors: bool = False
 
     def __post_init__(self) -> None:
         require_least(0, tolerance=self.tolerance)
+        if self.errors and self.tolerance is not None:
+            expected = "no tolerance, or no limit on the mean error"
+            raise InputError("tolerance", f"{self.tolerance:g}", expected)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +81,7 @@ def read_outcomes(
     cluster: str | None = None,
     filter: str | None = None,
     tolerance: float | None = None,
+    errors: bool = False,
 ) -> Outcomes:
     r"""Read the outcomes of one population, a file per member or several members in one.
 
@@ -86,6 +92,7 @@ def read_outcomes(
         cluster: column of clusters of examples; `cluster` by default, if there is one.
         filter: filter of the harness, if its samples have several.
         tolerance: largest error that is right, if the column holds errors, such as prediction minus truth.
+        errors: whether to return these errors themselves, without their sign; False by default.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -101,7 +108,12 @@ def read_outcomes(
     several = [files] if isinstance(files, str | Path) else files
     paths = [path_of("files", file) for file in several]
     source = OutcomeFiles(
-        outcome=outcome, id_name=id_name, cluster=cluster, filter=filter, tolerance=tolerance
+        outcome=outcome,
+        id_name=id_name,
+        cluster=cluster,
+        filter=filter,
+        tolerance=tolerance,
+        errors=errors,
     )
     return read_sides(source, paths, {}).baseline
 
@@ -131,6 +143,7 @@ def read_sides(
             np.stack([table.values[rows[id(table)]] for table in side]),
             example_ids=ids,
             clusters=clusters,
+            errors=source.errors,
         )
         for name, side in populations.items()
     }
@@ -213,7 +226,7 @@ def _table(
             raise InputError(where, got, f"a column {name}, as --{flag} says")
     if not len(frame):
         raise InputError(where, "no rows", "one per example")
-    values = _numbers(where, frame[source.outcome], source.tolerance)
+    values = _numbers(where, frame[source.outcome], source)
     id_name = source.id_name or next((name for name in map(str, frame) if is_id(name)), None)
     if id_name is not None and id_name not in frame:
         raise InputError(where, f"columns {listed([*map(str, frame)])}", f"a column {id_name}")
@@ -227,20 +240,23 @@ def _table(
     return _Table(where, values, ids, groups, frame[[*seals]], texts, frame.attrs.get("note", ""))
 
 
-def _numbers(where: str, column: pd.Series, tolerance: float | None) -> np.ndarray:
+def _numbers(where: str, column: pd.Series, source: OutcomeFiles) -> np.ndarray:
     """Return outcomes as floats; true and false are 1 and 0, and so are errors within a tolerance and beyond it."""
+    tolerance = source.tolerance
     words = column.map({"True": 1, "False": 0, "true": 1, "false": 0})
     numbers = pd.to_numeric(words if words.notna().all() else column, errors="coerce")
     values = np.asarray(numbers, np.float64)
-    if tolerance is None:
-        known, expected = (values >= 0) & (values <= 1), "outcomes in [0, 1], of which 1 is best"
-        expected += "; --tolerance is for errors"
-    else:
+    if source.errors or tolerance is not None:
         known, expected = np.isfinite(values), "errors, finite numbers"
+    else:
+        known, expected = (values >= 0) & (values <= 1), "outcomes in [0, 1], of which 1 is best"
+        expected += "; errors need --tolerance, or the gate's --max-mean-error-increase"
     wrong = np.flatnonzero(~known)
     if len(wrong):
         got = f"{column.iloc[wrong[0]]} in column {column.name!r}, row {wrong[0]}"
         raise InputError(where, f"{plural(len(wrong), 'value')} such as {got}", expected)
+    if source.errors:
+        return np.abs(values)
     return values if tolerance is None else (np.abs(values) <= tolerance).astype(float)
 
 

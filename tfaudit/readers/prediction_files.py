@@ -186,15 +186,16 @@ def read_populations(
     names = class_names(known, truth, sources)
     true = class_indices(truth.values, names, str(labels))
     top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
+    widths = [one.width for one in sources if one.width is not None]
+    listed = names is not None or widths != []
     if names is None:
         numbered = {str(labels): true, **top1}
         largest = max(int(classes.max()) for classes in numbered.values())
-        width = next((one.width for one in sources if one.width is not None), 1 + largest)
-        names = tuple(map(str, range(width)))
+        names = tuple(map(str, range([*widths, 1 + largest][0])))
         for where, numbers in numbered.items():
             class_indices(numbers, names, where)  # refuses classes beyond the scores
     return {
-        name: _population(truth, true, members, top1, names, k, probabilities)
+        name: _population(truth, true, members, top1, names, k, probabilities, listed=listed)
         for name, members in by_population.items()
     }
 
@@ -289,6 +290,8 @@ def _population(
     names: tuple[str, ...],
     k: int,
     probabilities: bool | None,
+    *,
+    listed: bool,
 ) -> Predictions:
     if not sources:
         raise InputError("files", "none", "at least one file of predictions")
@@ -318,6 +321,7 @@ def _population(
         true,
         ranked,
         class_names=names,
+        listed=listed,
         example_ids=truth.ids,
         members=None if None in members else members,
         clusters=truth.clusters,

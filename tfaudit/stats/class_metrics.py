@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,14 @@ class MetricChanges:
     before: np.ndarray
     after: np.ndarray
     change: Change
+
+    def of(self, classes: np.ndarray) -> MetricChanges:
+        """Return the metric of some classes, `(C,)` booleans."""
+        parts: dict[str, Any] = {
+            name: None if part is None else part[classes]
+            for name, part in vars(self.change).items()
+        }
+        return MetricChanges(self.before[classes], self.after[classes], Change(**parts))
 
 
 def precision_changes(

@@ -35,7 +35,8 @@ class Spread:
         member: variance between members, of both sides together.
         residual: variance of images by members.
         paired: whether each compressed member has a parent among the baseline's.
-        unit: unit of the change, 1 for shares (the default), 100 for percentage points.
+        unit: unit of the change, 1 for shares (the default), 100 for percentage points, 0 for measurements, which need
+            no least variance.
         moderated: whether other groups lend the members' variance a degree of freedom; see `Change.moderated`.
 
     Example:

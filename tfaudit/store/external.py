@@ -169,6 +169,7 @@ def _example_bytes(
         images,
         None if groups is None else clean_table(groups, "groups"),
         remarks=remarks,
+        listed=baseline.listed,
     )
 
 

@@ -127,6 +127,7 @@ def example_bytes(
     *,
     split: str = "test",
     remarks: Sequence[str] = (),
+    listed: bool = True,
 ) -> bytes:
     """Encode the N examples of a split, their groups, and sentences about them, to which exact copies add one.
 
@@ -153,6 +154,8 @@ def example_bytes(
         "groups": json.dumps(list(group_columns)),
         "split": split,
     }
+    if not listed:
+        notes["listed"] = json.dumps(listed)
     if remarks:
         notes["remarks"] = json.dumps(list(remarks))
     clusters = None if groups is None or CLUSTER not in groups else groups[CLUSTER].to_numpy()
@@ -174,8 +177,8 @@ def example_bytes(
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
     """Decode `example_bytes`; damage raises one of `DAMAGED`.
 
-    `.attrs` holds `class_names`, the names of `groups`, the `split`, whether there is a column `cluster` (`clustered`),
-    and the `remarks` that were given.
+    `.attrs` holds `class_names`, whether they are `listed` (`Predictions`), the names of `groups`, the `split`, whether
+    there is a column `cluster` (`clustered`), and the `remarks` that were given.
     """
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
@@ -200,6 +203,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
         "groups": list(clean_names(group_names, "groups")),
         "split": notes["split"],
         "clustered": clustered,
+        "listed": json.loads(notes.get("listed", "true")),
         "remarks": json.loads(notes.get("remarks", "[]")),
     }
     return frame
@@ -292,7 +296,7 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
 
 def _identity_seal(table: pa.Table, notes: Mapping[str, str]) -> str:
     """Return the checksum of ids and labels, and of the notes that explain them."""
-    said = [notes[name] for name in ("class_names", "split", "remarks") if name in notes]
+    said = [notes[name] for name in ("class_names", "split", "remarks", "listed") if name in notes]
     return _seal(table, _EXAMPLE[:2], *said)
 
 

@@ -507,6 +507,7 @@ class Store:
             frozen(ranked),
             probabilities if known else None,
             class_names=identity["class_names"],
+            listed=identity["listed"],
             example_ids=identity["example_ids"],
             members=members,
             parents=members if made_from_dense else None,
@@ -589,6 +590,7 @@ class Store:
             identity = {
                 "labels": examples["label"].to_numpy(),
                 "class_names": examples.attrs["class_names"],
+                "listed": examples.attrs["listed"],
                 "example_ids": examples["example"].to_numpy(),
                 "clusters": examples.get(CLUSTER),
             }

@@ -27,6 +27,7 @@ EVERY = dataclasses.replace(
     corruption_drop_pp=2,
     group_drop_pp=6,
     slice_drop_pp=8,
+    mean_error_increase=1,
     size_bytes=1000,
     size_ratio=0.5,
     latency_ms=2,

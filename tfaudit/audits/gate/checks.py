@@ -259,6 +259,47 @@ class Checks:
         check = self._loss("slice_drop_pp", subject, losses, row, limit, outcome)
         return dataclasses.replace(check, sentence=f"{check.sentence} {alike}")
 
+    def mean_error_increase(self, limit: float) -> Check:
+        """Check the increase of the mean error."""
+        measured = self.measurements
+        if not measured.of_errors:
+            reason = "The mean error is unknown: there are no errors."
+            remedy = "`--outcome COLUMN` names the column that holds them."
+            return _unknown("mean_error_increase", limit, reason, remedy)
+        losses = measured.overall
+        outcome = str(_outcomes(losses, limit)[0])
+        increase, low, high = (float(ends[0]) for ends in (losses.loss, losses.low, losses.high))
+        moves = f"{'increases' if increase >= 0 else 'decreases'} by {abs(increase):.3g}"
+        ends = f"{low:z.3g} to {high:z.3g}"
+        before, after = (f"{mean[0]:.4g}" for mean in (losses.before, losses.after))
+        sentence = (
+            f"The mean error {moves}, from {before} to {after} ({self._level} interval {ends})"
+        )
+        reason = f"The mean error {moves} ({ends}), limit {limit:g}"
+        design = None
+        if outcome == CANNOT_JUDGE:
+            design = measured.decides(losses, 0, limit)
+            remedy = self._remedy(design, int(losses.examples[0]), "increase")
+            if high < limit:
+                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of examples or more"
+            reason = f"{reason}; {remedy}"
+            sentence = f"{sentence}: {self._data(losses, 0)} do not decide on the limit of {limit:g}; {remedy}"
+        else:
+            side = "above" if outcome == FAIL else "below"
+            sentence = f"{sentence}: {side} the limit of {limit:g}"
+        return Check(
+            name="mean_error_increase",
+            limit=limit,
+            value=increase,
+            low=low,
+            high=high,
+            images=design.images if design else 0,
+            members=design.members if design else 0,
+            outcome=outcome,
+            reason=f"{reason}.",
+            sentence=f"{sentence}.",
+        )
+
     def class_frame(self) -> pd.DataFrame:
         """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
 

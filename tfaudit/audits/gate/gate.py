@@ -20,7 +20,7 @@ from tfaudit.audits.gate.checks import (
     Checks,
     doubted,
 )
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_OUTCOMES, Limits, quantity_of
+from tfaudit.audits.gate.limits import DEFAULT_LIMITS, OF_ERRORS, OF_OUTCOMES, Limits, quantity_of
 from tfaudit.audits.gate.measurements import (
     Corrupted,
     Measurements,
@@ -229,6 +229,8 @@ def gate(
       the two models under the same corruption at the same severity. The model passes if it passes under each, and
       fails only by the interval that holds for all of them at once (Bonferroni).
     - Drop of groups: every named group of every column, by the same rule.
+    - Increase of the mean error: Student's interval over examples or clusters, and members; its upper end allows for
+      skewness [Ch].
     - Drop of slices: the slices that lose most on half of the images (`tfaudit.slices`), on the other half, by the same
       rule.
     - Flips of single models: the exact interval of Clopper and Pearson [CP]. Flips of populations are means over pairs
@@ -289,9 +291,11 @@ def gate(
         if slices is not None:
             measured = measured.with_slices(baseline, compressed, slices, paired=paired)
     else:
+        what, names = OF_ERRORS if getattr(baseline, "errors", False) else OF_OUTCOMES
+        expected = f"a limit on {what}, {' or '.join(names)}"
         for name, limit in limits.as_dict().items():
-            expected = f"a limit on outcomes, {' or '.join(OF_OUTCOMES)}"
-            require(name in OF_OUTCOMES, name, limit, expected)
+            require(name in names, name, limit, expected)
+        require(what == "outcomes" or limits.as_dict() != {}, "limits", limits, expected)
         measured = measure_outcomes(baseline, compressed, paired=paired, alpha=level)
     if groups is not None and limits.group_drop_pp is not None:
         require_type("a pandas DataFrame", pd.DataFrame, groups=groups)

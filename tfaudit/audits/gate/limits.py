@@ -157,6 +157,13 @@ class Limits:
         "drop of worst slice",
         _POINTS,
     )
+    mean_error_increase: float | None = _limit(
+        "Increase of the mean of the errors that --outcome names, such as those of a regression, in their unit.",
+        "increase of mean error",
+        Quantity(
+            number_format="{:z.4g}", allowed="a number of 0 or more, in the unit of the errors"
+        ),
+    )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", _SHARE)
     negative_flips: float | None = _limit(
         "Share of predictions that turn from right to wrong, in [0, 1].", "right to wrong", _SHARE
@@ -285,12 +292,12 @@ class Limits:
             for name, value in values.items()
         )
 
-    def require_only(self, names: Sequence[str], what: str) -> None:
+    def require_only(self, what: str, names: Sequence[str]) -> None:
         """Raise an `InputError`, which names the flag, for a limit that some data do not have.
 
         Args:
-            names: names of the limits that they have.
             what: the data, such as "outcomes".
+            names: names of the limits that they have.
         """
         for name, limit in self.as_dict().items():
             if name not in names:
@@ -373,11 +380,17 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The quantity of each limit, by name."""
 
-MORE_THAN_PREDICTIONS = ("corruption_drop_pp", "group_drop_pp", "slice_drop_pp")
-"""Limits that need corrupted images, groups or features; a search for a file has none of them."""
+MORE_THAN_PREDICTIONS = (
+    "corruption_drop_pp",
+    "group_drop_pp",
+    "slice_drop_pp",
+    "mean_error_increase",
+)
+"""Limits that need corrupted images, groups, features or errors; a search for a file has none of them."""
 
-OF_OUTCOMES = ("overall_drop_pp", "group_drop_pp")
-"""Limits on outcomes that are no classes."""
+OF_OUTCOMES = "outcomes", ("overall_drop_pp", "group_drop_pp")
+OF_ERRORS = "errors", ("mean_error_increase",)
+"""Data without classes, and the limits on them."""
 
 OF_TWO_CLASSES = (
     "sensitivity_drop_pp",

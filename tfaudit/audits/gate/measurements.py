@@ -42,12 +42,14 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
+from tfaudit.stats.skewed_mean import upper_quantile
 from tfaudit.stats.two_way import (
     Change,
     GroupChanges,
     critical_value,
     flips,
     flips_between_members,
+    mean_change,
     negative_flips,
     strength_slope,
 )
@@ -58,6 +60,9 @@ Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel
 
 LEAST_CLUSTERS = 20
 """Effective number of clusters of images below which nothing passes: the largest cluster may be missing."""
+
+CHANGES = ("change_pp", "change_low_pp", "change_high_pp")
+"""Columns of a change and of both ends of its interval."""
 
 ANGLES = (45, 75)
 """Degrees between 0, where losses vary by class alone, and 90, where they all shift together."""
@@ -125,6 +130,22 @@ class Losses:
                 "low_pp": self.low,
                 "high_pp": self.high,
                 "sure_low_pp": self.sure_low,
+                "p_holm": adjust(self.p, "holm"),
+            }
+        )
+
+    def changes(self) -> pd.DataFrame:
+        """Return the changes, which are the losses with the other sign, in a row per entry without its name.
+
+        Columns: `examples`, `before` and `after`, `change_pp`, `change_low_pp` and `change_high_pp`, and `p_holm`.
+        """
+        ends = zip(CHANGES, (self.loss, self.high, self.low), strict=True)
+        return pd.DataFrame(
+            {
+                "examples": self.examples,
+                "before": self.before,
+                "after": self.after,
+                **{name: 0.0 - values for name, values in ends},
                 "p_holm": adjust(self.p, "holm"),
             }
         )
@@ -198,7 +219,7 @@ class Measurements:
         alpha: level of the tests; intervals are at level 1 - alpha.
         clustered: whether the intervals are over clusters of images.
         overall: loss of accuracy.
-        classes: loss of recall of every class.
+        classes: loss of recall of every class; of classes that are not `listed`, only of those with examples.
         precision: loss of precision of every class, NaN for a class that one of the two never predicts; `examples` are
             all images, since every image may be taken for the class.
         f1: loss of the mean F1 of all classes.
@@ -220,6 +241,7 @@ class Measurements:
         corrupted_members: the fewest members of both populations that a corruption was evaluated with.
         groups: loss of accuracy of every named group of every column; None without columns of groups.
         score: what an example's mean outcome is called.
+        of_errors: whether the outcomes are errors: `overall` is the increase of their mean, in their unit.
         slices: loss of accuracy of every slice on the images that were not searched; None without features.
     """
 
@@ -248,6 +270,7 @@ class Measurements:
     groups: Losses | None = None
     slices: Losses | None = None
     score: str = "accuracy"
+    of_errors: bool = False
 
     @property
     def single(self) -> bool:
@@ -389,7 +412,8 @@ class Measurements:
             float(values[row]) for values in (losses.of_images, losses.of_members, losses.overlap)
         )
         units, level = losses.units[row], 1 - share
-        return self._needed(gap, parts, units, images, level, unit=100, moderated=losses.moderated)
+        unit = 0 if self.of_errors else 100
+        return self._needed(gap, parts, units, images, level, unit=unit, moderated=losses.moderated)
 
     def decides_rate(self, rate: Estimate, limit: float) -> SampleSize | None:
         """Return the design that would decide whether `flips` or `negative_flips` is above or below a limit.
@@ -650,8 +674,11 @@ def _measured(comparison: Comparison, shared: _Shared) -> Measurements:
     baseline, compressed = comparison.baseline, comparison.compressed
     single = _is_single(comparison)
     overall = _losses_of(comparison, np.zeros_like(baseline.labels), ("all examples",))
-    classes = _losses_of(comparison, baseline.labels, baseline.class_names)
+    judged = (comparison.class_examples > 0) | baseline.listed
+    names = tuple(itertools.compress(baseline.class_names, judged))
+    classes = _losses_of(comparison, np.cumsum(judged)[baseline.labels] - 1, names)
     recalls = baseline.recall(), compressed.recall()
+    collapsed = collapsed_classes(*recalls, comparison.class_units, alpha=comparison.alpha)
     ties = tie_reading(comparison)
     area = shared.roc_area
     return Measurements(
@@ -661,7 +688,7 @@ def _measured(comparison: Comparison, shared: _Shared) -> Measurements:
         clustered=comparison.clusters is not None,
         overall=overall,
         classes=classes,
-        precision=metric_losses(comparison, baseline.class_names, shared.precision),
+        precision=metric_losses(comparison, names, shared.precision.of(judged)),
         f1=metric_losses(comparison, ("all classes",), shared.f1),
         roc_area=None if area is None else metric_losses(comparison, ("both classes",), area),
         average_precision=tuple(
@@ -669,8 +696,8 @@ def _measured(comparison: Comparison, shared: _Shared) -> Measurements:
             for name, change in zip(baseline.class_names, shared.average_precision, strict=False)
             if change is not None
         ),
-        collapsed=collapsed_classes(*recalls, comparison.class_units, alpha=comparison.alpha),
-        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        collapsed=collapsed[judged],
+        blind_members=(recalls[1] <= NEAR_ZERO).sum(0)[judged],
         flips=_flip_rate(comparison),
         negative_flips=_negative_flip_rate(comparison),
         retrained=_retrained(comparison),
@@ -680,7 +707,7 @@ def _measured(comparison: Comparison, shared: _Shared) -> Measurements:
             *ties.sentences(),
             *comparison.notes,
             *_few_clusters_notes(overall),
-            *empty_class_notes(baseline.class_names, classes.examples),
+            *empty_class_notes(baseline.class_names, comparison.class_examples),
             *(small_class_notes(classes.examples, comparison.alpha) if comparison.exact else ()),
         ),
     )
@@ -713,7 +740,10 @@ def measure_outcomes(
     """
     comparison = OutcomeComparison(baseline, compressed, paired, alpha)
     single = _is_single(comparison)
-    overall = _losses_of(comparison, np.zeros(baseline.num_examples, int), ("all examples",))
+    if baseline.errors:
+        overall = _increase(comparison)
+    else:
+        overall = _losses_of(comparison, np.zeros(baseline.num_examples, int), ("all examples",))
     none = overall.head(0)
     return Measurements(
         members=comparison.members,
@@ -734,7 +764,47 @@ def measure_outcomes(
         ties=no_ties(comparison),
         doubts=(),
         notes=(*comparison.notes, *_few_clusters_notes(overall)),
-        score="mean outcome",
+        score="mean error" if baseline.errors else "mean outcome",
+        of_errors=baseline.errors,
+    )
+
+
+def _increase(comparison: OutcomeComparison) -> Losses:
+    """Return the increase of the mean error as a loss."""
+    before, after = comparison.before, comparison.after
+    change = mean_change(
+        before,
+        after,
+        paired=bool(comparison.pairs),
+        clusters=comparison.clusters,
+        continuous=True,
+    )
+    differences = after.mean(0) - before.mean(0)
+    low, high = change.interval(comparison.confidence)
+    quantile = float(ratio(high - change.value, change.error)[0])
+    if quantile > 0:  # NaN without an error
+        further = upper_quantile(quantile, differences, comparison.clusters)
+        high = change.value + further * change.error
+    none = np.zeros(1)
+    return Losses(
+        names=("all examples",),
+        examples=np.array([len(differences)]),
+        before=np.array([before.mean()]),
+        after=np.array([after.mean()]),
+        loss=change.value,
+        low=low,
+        high=high,
+        sure_low=low,
+        p=change.p(),
+        units=change.units,
+        of_images=change.of_images,
+        of_members=change.of_members,
+        overlap=change.overlap,
+        lost=none,
+        won=none,
+        per_image=np.ones(1),
+        few_clusters=_few_clusters(comparison, change),
+        change=change,
     )
 
 

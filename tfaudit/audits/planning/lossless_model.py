@@ -16,8 +16,8 @@ from tfaudit.stats.precision import MOST_IMAGES, smallest
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import Change, least_variance_of_changes
 
-PLANNED = ("overall_drop_pp", "worst_class_drop_pp")
-"""Limits that a plan can simulate."""
+PLANNED = ("overall_drop_pp", "worst_class_drop_pp", "group_drop_pp")
+"""Limits that a plan can simulate; where named groups take the place of classes, the limit is the last."""
 
 STUDIES, DRAWS = 200, 160
 """Number of simulated studies of a design, and of sets of parameters that a pilot allows."""
@@ -60,7 +60,7 @@ class LosslessModel:
         """Return the share of simulated studies in which the gate passes the model.
 
         Args:
-            limits: limits on the drop of accuracy and of the worst class; others are not simulated.
+            limits: limits on the drop of accuracy and of the worst class or group; others are not simulated.
             members: number of members of each population.
             images: number of images of each class.
             alpha: level of the tests; intervals are at level 1 - alpha.
@@ -80,8 +80,9 @@ class LosslessModel:
         fits = np.ones(studies, bool)
         if limits.overall_drop_pp is not None:
             fits &= 100 * overall < limits.overall_drop_pp
-        if limits.worst_class_drop_pp is not None:
-            fits &= (100 * classes < limits.worst_class_drop_pp).all(axis=1)
+        for limit in (limits.worst_class_drop_pp, limits.group_drop_pp):
+            if isinstance(limit, float):
+                fits &= (100 * classes < limit).all(axis=1)
         return float(fits.mean())
 
     def images_needed(
@@ -108,6 +109,7 @@ def promise_interval(
     members: int,
     images: int,
     *,
+    groups: np.ndarray | None = None,
     alpha: float = 0.05,
     draws: int = DRAWS,
 ) -> tuple[float, float]:
@@ -116,7 +118,7 @@ def promise_interval(
     The arguments are those of `pilot_model` and `LosslessModel.passes`; `draws` is the number of sets of parameters.
     """
     rng = np.random.default_rng(0)
-    pilot = _Pilot.of(comparison)
+    pilot = _Pilot.of(comparison, groups)
     shares = [
         pilot.model(rng).passes(
             limits, members, images, alpha=alpha, studies=STUDIES // 4, seed=draw
@@ -127,18 +129,19 @@ def promise_interval(
     return min(shares), max(shares)
 
 
-def pilot_model(comparison: Comparison) -> LosslessModel:
+def pilot_model(comparison: Comparison, groups: np.ndarray | None = None) -> LosslessModel:
     """Return the model that a pilot study shows, with the rates of the classes drawn towards their mean as data allow.
 
     A pilot of one model against one does not show how members differ.
 
     Args:
         comparison: the baseline and the compressed population of the pilot.
+        groups: `(N,)` integers from 0, named groups of the examples that take the place of classes; None by default.
 
     Raises:
         InputError: no class with 2 images or more.
     """
-    return _Pilot.of(comparison).model(None)
+    return _Pilot.of(comparison, groups).model(None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,9 +169,11 @@ class _Pilot:
     paired: bool
 
     @classmethod
-    def of(cls, comparison: Comparison) -> _Pilot:
+    def of(cls, comparison: Comparison, groups: np.ndarray | None = None) -> _Pilot:
         """Compute the moments; see `pilot_model`."""
         labels, sizes = comparison.baseline.labels, comparison.class_examples.astype(float)
+        if groups is not None:
+            labels, sizes = groups, np.bincount(groups).astype(float)
         rows = sizes >= 2
         if not rows.any():
             expected = "a pilot study with examples of a class"

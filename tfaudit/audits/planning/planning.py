@@ -137,6 +137,15 @@ def _check(members: Sequence[int], images: Sequence[int], alpha: float) -> None:
         require(fitting, name, list(counts), f"one or more numbers of {least} or more")
 
 
+def _check_limits(limits: Limits) -> None:
+    """Raise an `InputError` unless there is a limit that a plan simulates, and one on groups is alone."""
+    planned = {*limits.as_dict()} & {*PLANNED}
+    if not planned:
+        raise InputError("limits", limits.in_words(), f"one of {', '.join(PLANNED)}")
+    if limits.group_drop_pp is not None and len(planned) > 1:
+        raise InputError("limits", limits.in_words(), "group_drop_pp alone, in a plan of its own")
+
+
 @dataclasses.dataclass(frozen=True)
 class GatePlan(Result):
     """How often the gate will pass a model that loses nothing, by number of members and of images of each class.
@@ -197,6 +206,7 @@ def plan_gate(
     *,
     members: Sequence[int] = MEMBERS,
     images: Sequence[int] = IMAGES,
+    groups: np.ndarray | None = None,
     alpha: float = 0.05,
 ) -> GatePlan:
     """Compute how often the gate will pass a model that loses nothing, for all classes and both limits on losses.
@@ -206,10 +216,12 @@ def plan_gate(
 
     Args:
         source: a pilot study, or the model that `guessed_model` returns.
-        limits: limits of the gate, `overall_drop_pp`, `worst_class_drop_pp` or both; others are not simulated. Without
-            any, the defaults for the number of classes hold.
+        limits: limits of the gate, `overall_drop_pp`, `worst_class_drop_pp` or both, or `group_drop_pp` alone; others
+            are not simulated. Without any, the defaults for the number of classes hold.
         members: numbers of members to show; 1 is one model against one.
-        images: numbers of images of each class to show.
+        images: numbers of images of each class, or of each group, to show.
+        groups: `(N,)` integers from 0, a column of named groups of a pilot's examples, for `group_drop_pp`; None by
+            default. The classes of a guessed model are then the groups.
         alpha: level of the gate's tests.
 
     Raises:
@@ -224,10 +236,9 @@ def plan_gate(
     """
     _check(members, images, alpha)
     pilot = None if isinstance(source, LosslessModel) else source
-    model = source if isinstance(source, LosslessModel) else pilot_model(source)
+    model = source if isinstance(source, LosslessModel) else pilot_model(source, groups)
     limits = limits.for_classes(len(model.recalls))
-    if not {*limits.as_dict()} & {*PLANNED}:
-        raise InputError("limits", limits.in_words(), f"one of {' and '.join(PLANNED)}")
+    _check_limits(limits)
     notes = []
     if others := [QUANTITIES[name].title for name in limits.as_dict() if name not in PLANNED]:
         notes.append(f"Not simulated: {listed(others)}. These limits can only lower the shares.")
@@ -238,7 +249,9 @@ def plan_gate(
     promises = np.full((len(members), 2), np.nan)
     for row, (count, design) in enumerate(zip(members, enough, strict=True)):
         if pilot is not None and design is not None:
-            promises[row] = promise_interval(pilot, limits, count, design, alpha=alpha)
+            promises[row] = promise_interval(
+                pilot, limits, count, design, groups=groups, alpha=alpha
+            )
     return GatePlan(
         model,
         limits,

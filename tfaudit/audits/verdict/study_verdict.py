@@ -17,6 +17,7 @@ from tfaudit.audits.doubts import OUTPUTS, Doubt
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.gate.gate import Verdict, judge
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audits.gate.measurements import CHANGES as GROUP_CHANGES
 from tfaudit.audits.gate.measurements import Measurements
 from tfaudit.audits.result import Drawing, Result, described
 from tfaudit.audits.ties import joined_notes
@@ -180,6 +181,31 @@ class StudyVerdict(Result):
         only those are known). Unknown figures are NaN, unknown classes None.
         """
         return self.table.copy()
+
+    def groups_frame(self) -> pd.DataFrame:
+        """Return one row per variant and named group that has a limit, the gravest first.
+
+        Columns: `title`, `group`, `examples`, the change `change_pp` with `change_low_pp` and `change_high_pp`,
+        `p_holm`, `limit_pp` and `outcome`, one of the gate's.
+        """
+        names = ["title", "group", "examples", *GROUP_CHANGES, "p_holm", "limit_pp", "outcome"]
+        titles = self.table.set_index("variant")["title"]
+        parts = [
+            verdict.groups.assign(
+                title=titles[key],
+                change_pp=0 - verdict.groups["drop_pp"],
+                change_low_pp=0 - verdict.groups["high_pp"],
+                change_high_pp=0 - verdict.groups["low_pp"],
+            )
+            for key, verdict in self.verdicts.items()
+            if len(verdict.groups)
+        ]
+        if not parts:
+            return pd.DataFrame(columns=names)
+        table = pd.concat(parts, ignore_index=True)[names]
+        table = table[np.isfinite(table["limit_pp"])]
+        gravity = table["outcome"].map(OUTCOMES.index)
+        return table.iloc[np.lexsort([table["change_pp"], gravity])].reset_index(drop=True)
 
     def summary(self) -> dict[str, Any]:
         """Return the headline, the alerts, the best variant and the number of variants by outcome."""

@@ -12,11 +12,11 @@ import typer
 from tfaudit.audits.gate.limits import quantity_of
 from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
+from tfaudit.cli.gate import VerdictFiles
 from tfaudit.cli.options import Alpha, Group, option
 from tfaudit.cli.outputs import output_file
 from tfaudit.errors import InputError
 from tfaudit.extensions.detection.limits import BoxLimits
-from tfaudit.outlets.registry import GATE_FILES
 
 if TYPE_CHECKING:
     from tfaudit.extensions.detection.detection import Detection
@@ -34,11 +34,6 @@ LimitFlags = Annotated[
         },
     ),
 ]
-VerdictFiles = Annotated[
-    dict[str, Path | None],
-    Group.of_names(Path, {name: output_file(file.help) for name, file in GATE_FILES.items()}),
-]
-
 FIT = 7
 """Columns of the losses that 80 letters have room for; the page has all."""
 
@@ -89,7 +84,7 @@ def detect(
     Example: tfaudit detect --coco truth.json --baseline a.json --compressed int8=b.json
     """
     from tfaudit.cli.gate import report_verdicts
-    from tfaudit.cli.gate_sources import GroupTable
+    from tfaudit.cli.named_groups import GroupOptions
     from tfaudit.cli.sides import files_of, variants_of
     from tfaudit.cli.steps import Steps
     from tfaudit.extensions.detection.coco_files import read_detections, read_truth
@@ -105,7 +100,7 @@ def detect(
         steps.plan(1 + len(after))
         steps.begin("Reading the true boxes")
         truth = read_truth(coco)
-        groups = GroupTable(None, group).chosen(truth.groups, str(coco)) if group else None
+        groups = GroupOptions(group=group).chosen(truth.groups, str(coco)) if group else None
         reference = [read_detections(file, truth) for file in before]
         results = {}
         for name, members in after.items():

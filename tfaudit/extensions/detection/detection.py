@@ -13,7 +13,13 @@ import pandas as pd
 from tfaudit.audits.comparison import OutcomeComparison
 from tfaudit.audits.doubts import Doubt
 from tfaudit.audits.gate.gate import Verdict
-from tfaudit.audits.gate.measurements import Losses, Measurements, measure_outcomes, metric_losses
+from tfaudit.audits.gate.measurements import (
+    CHANGES,
+    Losses,
+    Measurements,
+    measure_outcomes,
+    metric_losses,
+)
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require_type
 from tfaudit.extensions.detection.average_precision import jackknifed
@@ -24,7 +30,6 @@ from tfaudit.extensions.detection.limits import BoxLimits
 from tfaudit.extensions.detection.matching import Matches, best_threshold, matched
 from tfaudit.outcomes import Outcomes
 from tfaudit.stats.class_metrics import MetricChanges
-from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.two_way import group_changes, least_variance, mean_change
 
 SIZES = ("small", "medium", "large")
@@ -58,8 +63,8 @@ class Detection(Result):
     def frame(self) -> pd.DataFrame:
         """Return one row for all boxes, and one per class, size and group of boxes.
 
-        Columns: `kind` (all, class, size, or the name of the groups); `name`; `boxes`; `found_before` and
-        `found_after`, shares of them that are found; `change_pp` with `change_low_pp`, `change_high_pp` and `p_holm`,
+        Columns: `kind` (all, class, size, or the name of the groups); `name`; `examples`, the number of boxes; `before`
+        and `after`, shares of them that are found; `change_pp` with `change_low_pp`, `change_high_pp` and `p_holm`,
         corrected for the rows of one kind; and for all and for classes `map_before` and `map_after` (AP at IoU .5 to
         .95) with `map_change_pp`, `map_change_low_pp` and `map_change_high_pp`, `ap50_before` and `ap50_after`, and
         false positives per image, `false_before` and `false_after`.
@@ -73,9 +78,15 @@ class Detection(Result):
 
     def chart(self) -> Drawing:
         """Draw the change of the boxes found, with intervals, by class, size and group."""
-        from tfaudit.extensions.detection.chart import boxes_chart
+        from tfaudit.charts.change_rows import change_rows
 
-        return boxes_chart(self.table)
+        title = "change of boxes found, points"
+        return change_rows(self.labelled(), "box", title, alpha=self.measurements.alpha)
+
+    def labelled(self) -> pd.DataFrame:
+        """Return `frame` with a column `box` that names each row, such as "size: small"."""
+        kind = self.table["kind"].where(self.table["kind"] != "all", "")
+        return self.table.assign(box=kind.str.cat(self.table["name"], ": ").str.removeprefix(": "))
 
     def verdict(self, limits: BoxLimits | None = None) -> Verdict:
         """Return the verdict of the gate of detectors, by the rules of `tfaudit.gate`."""
@@ -265,31 +276,14 @@ def _table(
     losses: Mapping[str, Losses], precisions: Losses, before: _Side, after: _Side
 ) -> pd.DataFrame:
     """Return the table of a `Detection`; average precisions stand in the rows of all boxes and of classes."""
-    parts = [
-        pd.DataFrame(
-            {
-                "kind": kind,
-                "name": of_kind.names,
-                "boxes": of_kind.examples,
-                "found_before": of_kind.before,
-                "found_after": of_kind.after,
-                **_changes(of_kind, ""),
-                "p_holm": adjust(of_kind.p, "holm"),
-            }
-        )
-        for kind, of_kind in losses.items()
-    ]
-    columns = {"map_before": precisions.before, "map_after": precisions.after}
-    both = pd.DataFrame(columns | _changes(precisions, "map_"))
+    parts = []
+    for kind, of_kind in losses.items():
+        names = pd.DataFrame({"kind": kind, "name": of_kind.names})
+        parts.append(names.join(of_kind.changes()))
+    both = precisions.changes()[["before", "after", *CHANGES]].add_prefix("map_")
     of_classes = both[::2].reset_index(drop=True)
     for name, side in (("before", before), ("after", after)):
         of_classes[f"ap50_{name}"] = both[f"map_{name}"][1::2].to_numpy()
         rates = side.false.mean((0, 1))
         of_classes[f"false_{name}"] = [rates.sum(), *rates[side.counts > 0]]
     return pd.concat(parts, ignore_index=True).join(of_classes)
-
-
-def _changes(losses: Losses, prefix: str) -> dict[str, np.ndarray]:
-    """Return changes with both ends of their intervals."""
-    ends = {"": losses.loss, "low_": losses.high, "high_": losses.low}
-    return {f"{prefix}change_{end}pp": 0.0 - values for end, values in ends.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from tfaudit.charts.renderer import can_draw
 from tfaudit.errors import InputError
 from tfaudit.extensions.detection.coco_files import Truth
 from tfaudit.extensions.detection.detection import Detection
+from tfaudit.outlets.change_grid import changes_grid
+from tfaudit.outlets.columns import TextColumn
 from tfaudit.outlets.grid import Grid
 from tfaudit.outlets.html import drawings, style_sheet
 from tfaudit.outlets.references import cited
@@ -29,32 +31,28 @@ from tfaudit.outlets.verdict_texts import checks_grid
 SHOWN = 24
 """Images of a variant in the page, those that lose most first."""
 
+FURTHER = (
+    ("mAP", "map_before"),
+    ("after", "map_after"),
+    ("false per image", "false_before"),
+    ("after", "false_after"),
+)
+"""Columns of the losses beside those of boxes, with their headings."""
+
 WIDEST = 320
 """Pixels of the longer side of an image in the page."""
 
 
 def losses_grid(name: str, result: Detection) -> Grid:
-    """Return the losses by class, size and group as a table."""
+    """Return the losses by class, size and group as a table; figures that a group lacks are empty."""
+    frame = result.labelled().rename(columns={"box": name})
     level = f"{100 * (1 - result.measurements.alpha):g} %"
-    found = ["boxes", "found, %", "after", f"points ({level})"]
-    headings = [name, *found, "mAP", "after", "false per image", "after"]
-    rows = [_cells(row) for row in result.frame().to_dict("records")]
-    return dataclasses.replace(Grid.of_rows(headings, rows), title=name)
-
-
-def _cells(row: Mapping[Hashable, Any]) -> list[str]:
-    """Return the cells of a row; figures that a group lacks are empty."""
-    label = row["name"] if row["kind"] == "all" else f"{row['kind']}: {row['name']}"
-    change, low, high = (row[f"change{end}_pp"] for end in ("", "_low", "_high"))
-    figures = [f"{row[name]:.3f}" for name in ("map_before", "map_after")]
-    figures += [f"{row[name]:.3f}" for name in ("false_before", "false_after")]
-    return [
-        label,
-        f"{row['boxes']:,}",
-        *(f"{100 * row[name]:.1f}" for name in ("found_before", "found_after")),
-        f"{change:+.1f} ({low:+.1f} to {high:+.1f})",
-        *("" if math.isnan(row["map_before"]) else figure for figure in figures),
+    further = [
+        TextColumn(heading, "", tuple("" if math.isnan(v) else f"{v:.3f}" for v in frame[column]))
+        for heading, column in FURTHER
     ]
+    headings = (name, "boxes", "found, %", "after, %", f"points ({level})")
+    return changes_grid("By class, size and group", frame, headings, further)
 
 
 def report_html(
@@ -82,7 +80,9 @@ def report_html(
     template = files("tfaudit.extensions.detection").joinpath("report.html.j2").read_text()
     return PAGES.from_string(template).render(
         style=style_sheet("report.css"),
-        names=list(results),
+        title="Boxes that compression loses",
+        heading="Boxes that compression loses",
+        lead=", ".join(results),
         sections=[
             dataclasses.replace(section, key=key)
             for key, section in zip(pictures, sections, strict=True)
@@ -96,7 +96,7 @@ def report_html(
 def _section(name: str, result: Detection, verdict: Verdict) -> Section:
     """Return the answers about one variant."""
     checks = dataclasses.replace(checks_grid(verdict), title="Limits")
-    losses = dataclasses.replace(losses_grid(name, result), title="By class, size and group")
+    losses = losses_grid(name, result)
     chart = (
         Figure(f"boxes-{name}", result.chart(), "Change of the true boxes found")
         if can_draw()
