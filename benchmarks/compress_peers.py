@@ -1,8 +1,8 @@
-"""The search of `tfaudit compress` beside NNCF, LiteRT Quantizer and MCT, with the same model, images and limit.
+"""The search of `tfaudit compress` beside the quantizers of NNCF and MCT, with the same model, images and limit.
 
     pip install "tfaudit[keras,quantizer]" nncf openvino model-compression-toolkit torch torchvision torch-optim==0.0.3
     pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
-    python benchmarks/compress_peers.py [--images 6000] [--drop 1] [--tools tfaudit nncf litert mct] [--out DIR]
+    python benchmarks/compress_peers.py [--images 6000] [--drop 1] [--tools tfaudit nncf mct] [--out DIR]
 
 The model is CIFAR-10's ResNet-56 with its published weights. No tool sees two thirds of the images, the held-out part,
 except that tfaudit judges plain files on all images. All calibrate with the same images of the other third.
@@ -10,8 +10,6 @@ except that tfaudit judges plain files on all images. All calibrate with the sam
 - tfaudit: the smallest file whose loss stays below the limit, with its interval.
 - NNCF: `quantize_with_accuracy_control` of the model in OpenVINO, which puts layers back into float until the measured
   loss on the selection part is below the limit. Its bytes are those of the weights, `nncf.bin`; the graph comes on top.
-- LiteRT Quantizer has recipes and no control of accuracy. The smallest of its recipes is taken whose file agrees with
-  the float file in the first class on all but `--drop` % of 500 images of the selection part, without an interval.
 - MCT limits size instead of accuracy: its mixed precision (2, 4 or 8 bits a layer) is asked for fewer and fewer mean
   bits a weight, until the measured loss on the selection part exceeds the limit. Its bytes are those that it reckons
   for the weights; it writes no smaller file.
@@ -47,7 +45,6 @@ from tfaudit.extensions.search.search_inputs import Parts
 BATCH = 50
 HELD_OUT, SEED = 2 / 3, 0
 CLASS_DROP = 5.0
-AGREEING = 500  # images on which LiteRT Quantizer's files have to agree with the float file
 BITS = (8, 6, 5, 4.5, 4, 3.5, 3)  # mean bits per weight to ask MCT for, one after another
 
 
@@ -168,37 +165,6 @@ def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path
     return Reached(what, size, scores(compiled, parts.held_out.images), seconds)
 
 
-def with_litert(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
-    """Quantize with the recipes of LiteRT Quantizer, and take the smallest file of the same first classes."""
-    from ai_edge_litert.interpreter import Interpreter
-    from litert_quantizer import quantizer, recipe
-
-    start = time.process_time()
-    content = tfaudit.quantize(path, "float32")
-    images = parts.selection.images[:AGREEING]
-
-    def scores(file: bytes, some: np.ndarray) -> np.ndarray:
-        network = Flatbuffer(file)
-        return np.concatenate([network(part) for part in batches(some)])
-
-    before = scores(content, images).argmax(1)
-    [(signature, ends)] = Interpreter(model_content=content).get_signature_list().items()
-    calibration = parts.calibration.images.astype(np.float32)
-    feeds = {signature: [{ends["inputs"][0]: image[None]} for image in calibration]}
-    files = {"float32": content}
-    for each in ("static_wi8_ai8", "dynamic_wi8_afp32", "dynamic_wi4_afp32"):
-        engine = quantizer.Quantizer(content, getattr(recipe, each)())
-        statistics = engine.calibrate(feeds) if engine.need_calibration else None
-        made = bytes(engine.quantize(statistics).quantized_model)
-        same = 100 * (scores(made, images).argmax(1) == before).mean()
-        print(f"LiteRT Quantizer: {each}, {len(made):,} bytes, {same:.1f} % agree", flush=True)
-        if same >= 100 - drop:
-            files[each] = made
-    what = min(files, key=lambda each: len(files[each]))
-    seconds = time.process_time() - start
-    return Reached(what, len(files[what]), scores(files[what], parts.held_out.images), seconds)
-
-
 def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
     """Quantize with MCT's mixed precision in PyTorch, to fewer bits until the loss reaches the limit."""
     import model_compression_toolkit as mct
@@ -228,7 +194,6 @@ def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path)
 TOOLS: dict[str, Callable[[Path, Dataset, Parts, float, Path], Reached]] = {
     "tfaudit": with_tfaudit,
     "nncf": with_nncf,
-    "litert": with_litert,
     "mct": with_mct,
 }
 

@@ -4,8 +4,8 @@
 
 A small network is trained on each data set. Each split draws the images of a search at random from the test images,
 divides them into a selection part and a held-out part, and applies every rule of `passing_files` to the same files,
-without and with those that need training data; and two rules of other tools, which know no interval. The loss is that
-on the test images that the search did not draw; a pass is wrong if it exceeds a limit there.
+without and with those that need training data. The loss is that on the test images that the search did not draw; a pass
+is wrong if it exceeds a limit there.
 
 The candidates are those of a search without remedies, slow kinds and layers in float by cost. Each is made once, when a
 split first needs it, from training images, so that it depends on no test image. It is predicted once on all of them.
@@ -48,9 +48,6 @@ NETWORKS = {
 }
 """Architecture, epochs of training, share of the test images that a search has; and limits on the drop of accuracy and
 of any class's recall, points."""
-
-AGREEING = 500
-"""Most images on which the first class of a file is compared with the model's, without intervals."""
 
 TRAINED, TUNED = 12_000, 4000
 """Most training images of a network, and of its pruned candidates."""
@@ -183,10 +180,8 @@ def searches(
             files.size(next(one for one in files.plan if one.key == key))
         return files.verdict(key, asked if on_all else held_out, limits, alpha)
 
-    rules = passing_files(trials, files.plain, verdict, files.fallbacks)
-    rules |= chosen_without_intervals(files, selection, limits, trained=trained)
     found = []
-    for rule, key in rules.items():
+    for rule, key in passing_files(trials, files.plain, verdict, files.fallbacks).items():
         row: dict[str, object] = {"limits": limits.in_words(), "trained": trained, "judged": rule}
         size = files.baseline_bytes if key is None else files.bytes_of(key)
         row |= {"passes, %": 100.0 * (key is not None), "kB or the model's": size / 1e3}
@@ -198,33 +193,6 @@ def searches(
             row |= {"not plain, %": 100.0 * (not plain), "kB": size / 1e3}
             row |= {"loss": loss, "of the worst class": worst, "wrong, %": 100.0 * over}
         found.append(row)
-    return found
-
-
-def chosen_without_intervals(
-    files: Files, rows: np.ndarray, limits: Limits, *, trained: bool
-) -> dict[str, str | None]:
-    """Return the smallest file by two rules of other tools, on the same files and the same selection part.
-
-    NNCF's control of accuracy looks at the measured loss; others compare the first class on some hundred images.
-    """
-    keys = [
-        one.key for one in files.plan if (trained or not one.preparation.key) and files.size(one)
-    ]
-    keys.sort(key=files.bytes_of)
-    found: dict[str, str | None] = {"measured loss": None, "same first class": None}
-    for key in reversed(keys):
-        before, after = files.sides(key, rows)
-        measured = measure(before, after)
-        worst = float(measured.classes.loss.max())
-        if (
-            measured.overall.loss[0] <= limits.overall_drop_pp
-            and worst <= limits.worst_class_drop_pp
-        ):
-            found["measured loss"] = key
-        same = (before.top1[0, :AGREEING] == after.top1[0, :AGREEING]).mean()
-        if 100 * same >= 100 - limits.overall_drop_pp:
-            found["same first class"] = key
     return found
 
 
