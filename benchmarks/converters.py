@@ -48,6 +48,9 @@ EXAMPLES = {
 
 BATCH = 50
 
+LABELS = "y", "labels"
+"""Names of the labels in an `.npz` of one array of inputs, and of several, as `tfaudit gate --data` reads them."""
+
 TRAINED = 5_000
 """Number of training examples of images and texts."""
 
@@ -71,6 +74,8 @@ def prepared(name: str, options: argparse.Namespace):
     if name in ("tweets", "insurance"):
         recipe = {"tweets": tweets_transformer, "insurance": insurance_table}[name]
         train, test = (recipe.load(split) for split in ("train", "test"))
+        if name == "tweets":  # which are sorted by class
+            train, test = _shuffled(train), _shuffled(test)
         shapes = {"numbers": (len(insurance_table.NUMBERS),)}
         model = recipe.build(shapes) if name == "insurance" else recipe.build()
         x, y, epochs = train.x, train.y, {"tweets": 1, "insurance": 5}[name]
@@ -103,6 +108,13 @@ def prepared(name: str, options: argparse.Namespace):
     return model, calibration, part, test.y[:count]
 
 
+def _shuffled(examples):
+    import tfaudit
+
+    order = np.random.default_rng(0).permutation(len(examples.y))
+    return tfaudit.Examples(examples.x[order], examples.y[order])
+
+
 def _mobilenet():
     import keras
 
@@ -115,15 +127,15 @@ def _mobilenet():
 
 
 def arrays(inputs) -> dict[str, np.ndarray]:
-    """Return inputs by name; those of a single one are images."""
-    return inputs if isinstance(inputs, dict) else {"images": np.asarray(inputs)}
+    """Return inputs by name; a single one is x."""
+    return inputs if isinstance(inputs, dict) else {"x": np.asarray(inputs)}
 
 
 def stored(path: Path):
     """Return inputs from a file."""
     with np.load(path) as file:
-        found = {name: file[name] for name in file if name != "labels"}
-    return found if len(found) > 1 else found["images"]
+        found = {name: file[name] for name in file if name not in LABELS}
+    return found if len(found) > 1 else found["x"]
 
 
 def prepare(name: str, options: argparse.Namespace) -> None:
@@ -131,7 +143,7 @@ def prepare(name: str, options: argparse.Namespace) -> None:
     model, calibration, test, labels = prepared(name, options)
     place = options.folder / name
     np.savez(f"{place}-calibration.npz", **arrays(calibration))
-    np.savez(f"{place}.npz", labels=labels, **arrays(test))
+    np.savez(f"{place}.npz", **{LABELS[isinstance(test, dict)]: labels}, **arrays(test))
     model.save(f"{place}.keras")
 
 
@@ -182,7 +194,8 @@ def predict(name: str, folder: Path) -> None:
     """Write the predicted classes of the first examples by both kernels beside every file."""
     from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
-    inputs, size = stored(folder / f"{name}.npz"), len(np.load(folder / f"{name}.npz")["labels"])
+    inputs = stored(folder / f"{name}.npz")
+    size = len(next(iter(arrays(inputs).values())))
     for file in sorted(folder.glob(f"{name}-*.tflite")):
         if file.with_suffix(".npz").exists():
             continue
@@ -209,7 +222,9 @@ def measure(name: str, options: argparse.Namespace) -> None:
     """Make the files of a network, predict, and print its part of the table."""
     folder = options.folder
     if not (folder / f"{name}.keras").exists():
-        prepare(name, options)
+        # In a process, too: the largest memory of a child counts that of its parent, from which it is forked.
+        resnet50 = ["--resnet50", *map(str, options.resnet50)] if options.resnet50 else []
+        child(str(folder), "--prepare", name, *resnet50)
     costs, memory = {}, []
     for quantizer in KINDS:
         place = folder / f"{name}-{quantizer}.json"
@@ -260,9 +275,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--networks", nargs="+", choices=EXAMPLES)
     parser.add_argument("--resnet50", nargs=2, type=Path, metavar=("MODEL", "PHOTOGRAPHS"))
+    parser.add_argument("--prepare", help=argparse.SUPPRESS)
     parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--predict", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.prepare:
+        return prepare(options.prepare, options)
     if options.make:
         return make(*options.make, options.folder)
     if options.predict:
