@@ -6,6 +6,7 @@ from unittest import mock
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -78,6 +79,21 @@ def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place, refused):
         run("compress", "net.keras", "--data", "images", *other),
         "out: got out, the directory of a search that differs in its limits, expected",
     )
+
+
+def test_a_table_of_groups_judges_files_too(run, place, monkeypatch, refused):
+    monkeypatch.setattr(search_report, "write_report", lambda *_, **__: None)
+    ids = [f"{name}/{i}.png" for name in ("dark", "light") for i in range(60)]
+    cameras = pd.DataFrame({"example": ids, "camera": ["a", "b"] * 60})
+    cameras.to_csv(place / "cameras.csv", index=False)
+    words = ("compress", "net.keras", "--data", "images", "--max-group-drop")
+    assert run(*words, 40, "--groups", "cameras.csv", "--out", "grouped")[0] == 0
+    verdicts = json.loads((place / "grouped/verdict.json").read_text())["verdicts"]
+    (verdict,) = verdicts.values()
+    assert [row["group"] for row in verdict["groups"]] == ["camera: a", "camera: b"]
+    refused(run(*words, 40), "groups: got none, expected --groups TABLE, as groups are limited")
+    others = (*words[:-1], "--groups", "cameras.csv")
+    refused(run(*others), "--groups: got cameras.csv, expected no such option without --max-group")
 
 
 @pytest.mark.slow

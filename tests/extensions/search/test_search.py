@@ -333,6 +333,24 @@ def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(searc
 
 
 @pytest.mark.slow
+def test_files_are_judged_by_named_groups_too(search, data, tmp_path):
+    """A group of few examples decides nothing: neither on the selection part nor on the held-out part."""
+    examples = data[0]
+    region = np.where(np.arange(len(examples.y)) % 40, "north", "south")
+    grouped = dataclasses.replace(examples, groups={"region": region})
+    limits = Limits(overall_drop_pp=4, worst_class_drop_pp=12, group_drop_pp=3)
+    found = search(tmp_path / "a", data=grouped, train=None, limits=limits)
+    assert found.outcome == "cannot judge"
+    (check,) = (check for check in found.verdict.checks if check.name == "group_drop_pp")
+    assert check.subject == "region: south"
+    assert set(found.verdict.groups["group"]) == {"region: north", "region: south"}
+    assert set(found.frame()["outcome"]) <= {"cannot judge", "fail"}
+    loose = dataclasses.replace(limits, group_drop_pp=60.0)
+    assert search(None, data=grouped, train=None, limits=loose).outcome == "pass"
+    with pytest.raises(InputError, match=r"group_drop_pp: got 3\.0, expected None, or data with"):
+        search(tmp_path / "b", limits=limits)
+
+
 def test_without_training_data_and_without_a_directory(search, model):
     found = search(None, train=None)
     assert set(found.frame()["candidate"]) == {"dynamic_range", "float32"}

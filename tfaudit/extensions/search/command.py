@@ -15,13 +15,15 @@ from rich.table import Table
 from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
-from tfaudit.cli.options import ALPHA, Group, ImageOptions, option
+from tfaudit.cli.named_groups import GroupOptions, by_id
+from tfaudit.cli.options import ALPHA, Group, ImageOptions, changed, option, refuse
 from tfaudit.cli.outputs import output_folder
 from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
 from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
 
 if TYPE_CHECKING:
+    from tfaudit.datasets.dataset import Dataset
     from tfaudit.extensions.search.smallest_file import SmallestFile
 
 TRAINING = "Training data"
@@ -86,6 +88,7 @@ def compress(
         option("Augmentation of the images in fine-tuning: none, crop_flip ...", panel=TRAINING),
     ] = "none",
     settings: Annotated[SearchSettings, SETTINGS],
+    groups: Annotated[GroupOptions, Group.of_fields(GroupOptions, "min_group")],
     images: Annotated[
         ImageOptions, Group.of_fields(ImageOptions, "baseline_preprocess", "examples", "signature")
     ],
@@ -99,6 +102,8 @@ def compress(
     Example: tfaudit compress a.keras --data x.npz --max-overall-drop 2
     """
     limits = read_limits(gate, limit_flags)
+    if limits.group_drop_pp is None:
+        refuse("without --max-group-drop", **changed(groups))
     seconds = None if budget is None else seconds_of(budget)
     require_least(1, epochs=epochs)
     require_least(0, seed=settings.seed)
@@ -135,6 +140,8 @@ def compress(
         loaded = ModelFile(model, images, source.forward)
         steps.begin(f"Reading {data}")
         examples = read_examples(loaded, data, images)
+        if limits.group_drop_pp is not None:
+            examples = _with_groups(examples, groups)
         trained_on = None
         if train is not None:
             steps.begin(f"Reading {train}")
@@ -153,6 +160,16 @@ def compress(
     )
     _show(found, directory, trained=train is not None)
     raise typer.Exit(found.exit_code)
+
+
+def _with_groups(examples: Dataset, groups: GroupOptions) -> Dataset:
+    """Return examples with the groups of a table by which files are judged."""
+    read = by_id(examples.example_ids, examples.num_examples, examples.name)
+    columns = groups.of(read, None, examples.name)
+    if columns is None:
+        raise InputError("groups", "none", "--groups TABLE, as groups are limited")
+    named = {str(name): columns[name].to_numpy() for name in columns}
+    return dataclasses.replace(examples, known_groups={**examples.known_groups, **named})
 
 
 def seconds_of(text: str) -> float:

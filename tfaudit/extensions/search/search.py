@@ -44,6 +44,7 @@ from tfaudit.extensions.search.search_inputs import (
     Parts,
     SourceModel,
     in_memory,
+    named_groups,
     require_same_range,
     require_two_of_every_class,
 )
@@ -157,6 +158,9 @@ def find_smallest_file(
     settings = dataclasses.replace(settings, limits=settings.limits.for_classes(len(names)))
     examples = copies_as_clusters(in_memory(data, "data", names))
     trained_on = None if train is None else _training_data(train, examples)
+    limit = settings.limits.group_drop_pp
+    if limit is not None and named_groups(examples).empty:
+        raise InputError("group_drop_pp", str(limit), "None, or data with named groups")
     if settings.limits.judge_classes:
         require_two_of_every_class(examples)
     parts = Parts.of(examples, settings.held_out, settings.seed, train=trained_on)

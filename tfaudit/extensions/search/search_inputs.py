@@ -8,6 +8,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
+import pandas as pd
 
 from tfaudit.compress.calibration_data import CALIBRATION_IMAGES
 from tfaudit.compress.input_range import is_in_other_range
@@ -20,6 +21,7 @@ from tfaudit.datasets.structure import leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
 from tfaudit.population.training import copy_variables
+from tfaudit.stats.group_codes import CLUSTER
 
 SAMPLED = 500
 """Approximate number of examples whose range is checked."""
@@ -70,6 +72,11 @@ class SourceModel:
             return load_keras(self.path)
         copy_variables(self.model, copy)
         return copy
+
+
+def named_groups(data: Dataset) -> pd.DataFrame:
+    """Return the named groups of examples by column, without their clusters."""
+    return data.groups.drop(columns=CLUSTER, errors="ignore")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.extensions.search.candidates import Candidate, Preparation, with_remedies
-from tfaudit.extensions.search.search_inputs import Parts, SourceModel
+from tfaudit.extensions.search.search_inputs import Parts, SourceModel, named_groups
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NO_FILE
 from tfaudit.predictions import Predictions
@@ -302,7 +302,7 @@ class Judge:
         self._settings, self._trials = settings, trials
         self._unchanged = {one.key for one in plan if one.is_unchanged}
         self.baseline_bytes = weight_bytes(source.path)[0]
-        limits = settings.limits.as_dict()
+        limits = settings.limits.settings()
         others = {name: limit for name, limit in limits.items() if name not in FILE_LIMITS}
         self.but_size = Limits.from_mapping(others) if others else None
         self.latency_ms = functools.cache(lambda file: limited_latency(file, settings.limits))
@@ -311,7 +311,7 @@ class Judge:
 
     def judge_unchanged(self) -> None:
         """Judge the model itself; raise an `InputError` for a baseline that casts doubt on every verdict."""
-        unchanged = measure(self._before, self._before, alpha=self._settings.alpha)
+        unchanged = self._selected(self._before)
         for doubt in judge(unchanged, self._settings.limits, (1, 1)).doubts:
             got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
             raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
@@ -320,12 +320,12 @@ class Judge:
 
     def judge_model(self, preparation: Preparation, after: Predictions) -> None:
         """Judge a trained model on the selection part, before it is quantized."""
-        measured = measure(self._before, after, alpha=self._settings.alpha)
+        measured = self._selected(after)
         self._trials.judge_model(preparation, judge(measured, cast(Limits, self.but_size)))
 
     def trial(self, content: bytes, after: Predictions) -> Trial:
         """Return the trial of a file: the verdict on its predictions on the selection part."""
-        measured = measure(self._before, after, alpha=self._settings.alpha)
+        measured = self._selected(after)
         verdict = self._judged(content, measured)
         return Trial(verdict.outcome, "", len(content), content, measured, verdict)
 
@@ -340,7 +340,19 @@ class Judge:
 
     def measurements(self, key: str, alpha: float) -> Measurements:
         """Return the measurements of a candidate on the examples that judge it."""
-        return measure(*self.pair(key), alpha=alpha)
+        return self._measured(self.part(key), *self.pair(key), alpha)
+
+    def _selected(self, after: Predictions) -> Measurements:
+        """Return the measurements of a model or file on the selection part."""
+        return self._measured(self._parts.selection, self._before, after, self._settings.alpha)
+
+    def _measured(
+        self, part: Dataset, before: Predictions, after: Predictions, alpha: float
+    ) -> Measurements:
+        measured = measure(before, after, alpha=alpha)
+        if self._settings.limits.group_drop_pp is None:
+            return measured
+        return measured.with_groups(before, after, named_groups(part))
 
     def predicted(self, part: Dataset, key: str) -> Predictions:
         """Return predictions on examples that judge; those of the selection part are stored already."""
