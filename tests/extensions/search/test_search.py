@@ -437,7 +437,7 @@ OTHERS = Examples(*blobs(40, 1), class_names=("ant", "bee", "cow", "dog"))
         ({"limits": {"flips": 0.1}}, "limits: got 'dict', expected tfaudit.Limits"),
         (
             {"limits": Limits(corruption_drop_pp=2)},
-            "corruption_drop_pp: got 2.0, expected None: a search tests no corrupted images",
+            "corruption_drop_pp: got 2.0, expected None: a search has no corrupted images",
         ),
         ({"data": ONE}, "data: got 1 example of bee, cat, dog, expected 2 or more of every class"),
         (

@@ -386,7 +386,7 @@ MORE_THAN_PREDICTIONS = (
     "slice_drop_pp",
     "mean_error_increase",
 )
-"""Limits that need corrupted images, groups, features or errors; a search for a file has none of them."""
+"""Limits that need corrupted images, groups, features or errors; of them a search for a file has groups alone."""
 
 OF_OUTCOMES = "outcomes", ("overall_drop_pp", "group_drop_pp")
 OF_ERRORS = "errors", ("mean_error_increase",)

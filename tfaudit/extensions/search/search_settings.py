@@ -63,9 +63,9 @@ class SearchSettings:
             value = getattr(self, name)
             require(isinstance(value, kind), name, type(value).__name__, expected)
         for name in MORE_THAN_PREDICTIONS:
-            drop = None if name == "group_drop_pp" else getattr(self.limits, name)
-            expected = "None: a search tests no corrupted images and no slices; `tfaudit gate` judges a study by it"
-            require(drop is None, name, drop, expected)
+            limit = None if name == "group_drop_pp" else getattr(self.limits, name)
+            expected = "None: a search has no corrupted images, slices or errors; `tfaudit gate` judges by it"
+            require(limit is None, name, limit, expected)
 
     def file(self, content: bytes, kernels: str | None = None) -> Flatbuffer:
         """Return the inference of a file, by default with the kernels of the search."""
