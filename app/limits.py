@@ -9,7 +9,14 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, number_reader, url_choice
-from tfaudit.audits.gate.limits import DEFAULT_LIMITS, FLAGS, OF_TWO_CLASSES, QUANTITIES, Limits
+from tfaudit.audits.gate.limits import (
+    DEFAULT_LIMITS,
+    FLAGS,
+    OF_ERRORS,
+    OF_TWO_CLASSES,
+    QUANTITIES,
+    Limits,
+)
 
 
 def chosen_limits(study_audit: StudyAudit) -> Limits:
@@ -60,7 +67,7 @@ def _offered(study_audit: StudyAudit) -> list[str]:
         and (name != "group_drop_pp" or study_audit.data.group_columns)
         and (name != "slice_drop_pp" or study_audit.data.has_features)
         and (name not in OF_TWO_CLASSES or two_classes)
-        and name != "mean_error_increase"  # which a study of classes does not have
+        and name not in OF_ERRORS[1]  # a study has classes
     ]
 
 

@@ -81,10 +81,9 @@ def serve(settings: dict[str, Any], password: str) -> None:
     sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
     if settings["read_only"]:
         sys.argv.append(READ_ONLY)
-    try:
+    with contextlib.suppress(KeyboardInterrupt):  # which comes too late for asyncio now and then
         app.run(config=options(settings))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(130)  # Ctrl-C alone ends the server without another exception
 
 
 def _name(address: str) -> str:

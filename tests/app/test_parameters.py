@@ -8,12 +8,13 @@ from tests.builders.nightly import and_nightly
 from tests.builders.pages import unescaped
 from tests.builders.studies import WRITERS
 from tfaudit.app.url_state import PARAMETERS
-from tfaudit.audits.gate.limits import FLAGS, OF_TWO_CLASSES
+from tfaudit.audits.gate.limits import FLAGS, OF_ERRORS, OF_TWO_CLASSES
 from tfaudit.extensions.slices.stored_features import save_features
 
 IMAGE = {"variant", "image"}
 
-OF_OTHERS = {FLAGS[name] for name in OF_TWO_CLASSES}  # this study has more classes
+# This study has more classes than two, and no errors.
+OF_OTHERS = {FLAGS[name] for name in (*OF_TWO_CLASSES, *OF_ERRORS[1])}
 LIMITS = {*FLAGS.values()} - OF_OTHERS
 PLACES = {
     "overview": {*LIMITS, "image", "split", "study"},

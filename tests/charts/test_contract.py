@@ -52,7 +52,7 @@ METHODS = (
     "histogram",
     "scatter",
 )
-WIDE = ("factors", "factors, binomial", "plan", "range", "many classes")
+WIDE = ("factors", "factors, binomial", "factors of a study", "plan", "range", "many classes")
 
 
 def slopes_of(*pairs):

@@ -99,7 +99,7 @@ def test_named_groups_are_compared_and_stored(run, place, refused):
         line = next(line for line in text.splitlines() if line.startswith(f"half: {name}"))
         assert f"{change:+.1f} (".replace("-", "−") in line
     assert list(open_store(place / "grouped").examples("test")["half"]) == halves
-    assert "pen" not in text
+    assert "pen: " not in text
     every = run(*options)[1]
     assert "pen: 1 group" in every
     assert "below 5 (a)" in every

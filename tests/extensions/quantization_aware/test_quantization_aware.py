@@ -409,7 +409,7 @@ def with_layer(layer, shape):
         (
             lambda: with_layer(layers.LSTM(3, name="loop"), (4, 2)),
             {},
-            r"model: got .*'loop' \(LSTM\), expected .*keep_",
+            r"model: got .*'loop' \(LSTM\), expected .*float_layers",
         ),
         (
             lambda: with_layer(layers.Dense(3, "elu", name="odd"), (4,)),
