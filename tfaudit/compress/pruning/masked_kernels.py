@@ -35,7 +35,7 @@ from tfaudit.compress.pruning.channels import channel_axes
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import masked, pruned_share
 from tfaudit.compress.pruning.pruning_method import PruningMethod
-from tfaudit.compress.pruning.schedules import FunctionSchedule, Periodic, Schedule, Table
+from tfaudit.compress.pruning.schedules import FunctionSchedule, Periodic, Schedule
 from tfaudit.compress.pruning.score_data import mean_inside
 from tfaudit.errors import InputError, listed
 from tfaudit.runtime.backends import strategy_scope
@@ -148,7 +148,7 @@ class MaskedKernels:
             return
 
         def rank() -> None:
-            for name, mask in self._new_masks(sparsity()).items():
+            for name, mask in self._new_masks(sparsity).items():
                 self._masks[name].assign(mask)
                 # No optimizer updates this kernel, and its constraint is never called.
                 if name in self._frozen:
@@ -163,35 +163,25 @@ class MaskedKernels:
         rank = tf.function(rank, autograph=False, experimental_attributes={"_noinline": True})
         tf.cond(due & (tf.cast(step, tf.int64) != self._beyond), rank, lambda: None)
 
-    def _ask(self, schedule: Schedule, step: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return whether the schedule prunes at a step, and a function that looks up the sparsity then.
-
-        Few steps prune. The operations of a lookup in every step would cost 1.5 % of a LeNet's time.
-        """
+    def _ask(self, schedule: Schedule, step: Any) -> tuple[Any, Any]:
+        """Return whether the schedule prunes at a step, and the sparsity then."""
         if self._backend == "torch":
-            due, sparsity = schedule.at(step)
-            return due, lambda: sparsity
+            return schedule.at(step)
         if isinstance(schedule, FunctionSchedule):
             due, sparsity = schedule(keras.ops.cast(step, "int64"))
-            return keras.ops.cast(due, "bool"), lambda: keras.ops.cast(sparsity, "float32")
+            return keras.ops.cast(due, "bool"), keras.ops.cast(sparsity, "float32")
         assert isinstance(schedule, Periodic)
         step = keras.ops.cast(step, self._done.dtype)
+        places = len(schedule.sparsities)
+        place = (step - schedule.begin_step) // schedule.frequency
+        sparsity = keras.ops.take(schedule.sparsities, keras.ops.clip(place, 0, places - 1))
+        return schedule.due(step) & (sparsity >= 0), sparsity
 
-        def listed_sparsity() -> Any:
-            place = (step - schedule.begin_step) // schedule.frequency
-            places = len(schedule.sparsities)
-            return keras.ops.take(schedule.sparsities, keras.ops.clip(place, 0, places - 1))
-
-        due = schedule.due(step)
-        if isinstance(schedule, Table):  # its sparsity is -1 where it does not prune
-            due &= listed_sparsity() >= 0
-        return due, listed_sparsity
-
-    def _update_by_values(self, step: Any, due: Any, sparsity: Callable[[], Any]) -> None:
+    def _update_by_values(self, step: Any, due: Any, sparsity: Any) -> None:
         """Compute new masks like `update`, with a condition whose branches return values and assign none."""
         due &= keras.ops.cast(step, self._done.dtype) != self._beyond.value
         before = {name: mask.value for name, mask in self._masks.items()}
-        masks = keras.ops.cond(due, lambda: self._new_masks(sparsity()), lambda: before)
+        masks = keras.ops.cond(due, lambda: self._new_masks(sparsity), lambda: before)
         for name, mask in masks.items():
             self._masks[name].assign(mask)
         self._updated.assign(keras.ops.where(due, step, self._updated.value))
