@@ -115,7 +115,7 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         }
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         definition = page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition
-        title = page.heading or page.title.format(study=escape_name(study_audit.data.study.name))
+        title = (page.heading or page.title).format(study=escape_name(name))
         st.title(title, help=definition if page.answers_first else None)
         if definition and not page.answers_first:
             st.caption(definition)
