@@ -267,6 +267,10 @@ REFUSED = [
     ),
     ({"percentile": 40}, "percentile: got 40, expected above 50"),
     ({"calibration_examples": 0}, "calibration_examples: got 0, expected 1 or more"),
+    (
+        {"float_layers": ["hidden"], "sparse": True},
+        "sparse: got True with float_layers, expected one",
+    ),
     ({"sparse": 0.9}, r"sparse: got 0\.9, expected True or False"),
     *(
         ({"model": stack((8, 8, 1), layer(name="normal")), **INT16}, "normalisations normal for ki")

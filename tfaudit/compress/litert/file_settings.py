@@ -71,6 +71,8 @@ class FileSettings:
             raise InputError("io", f"{self.io!r} for kind {self.kind!r}", expected)
         if self.sparse and self.kind in packed:
             raise InputError("sparse", f"True for kind {self.kind!r}", "False")
+        if self.sparse and keeps:
+            raise InputError("sparse", "True with float_layers", "one of the two")
         if self.quantizer == LITERT and (self.sparse or quantization_aware):
             got = f"{LITERT!r} for " + ("sparse kernels" if self.sparse else "learned ranges")
             raise InputError("quantizer", got, repr(TENSORFLOW))
