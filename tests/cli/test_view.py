@@ -53,10 +53,13 @@ def test_an_example_that_comes_with_the_package_is_unpacked_once(viewer, command
     )
     assert picture_format(max(store.images("test", range(100)))) == "webp"
     assert "763 examples whose prediction changes" in " ".join(store.remarks())
-    for options in (["--example"], ["--example", "--port", "8765"]):  # the first one is meant
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    for options in (["--example"], ["--example", "--port", str(port)]):  # the first one is meant
         viewer(*options)
     assert {settings(command)["directory"] for command in commands} == {str(place)}
-    assert settings(commands[-1])["port"] == 8765
+    assert settings(commands[-1])["port"] == port
 
 
 def test_only_this_machine_is_served_unless_told_otherwise(viewer, commands):
