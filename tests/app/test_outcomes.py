@@ -15,18 +15,9 @@ def draw(directory):
 
 
 @pytest.fixture
-def page(app_test):
+def page(run_page):
     """Draws the page of a folder."""
-
-    def run(directory, **query):
-        app = app_test.from_function(draw, args=(str(directory),), default_timeout=60)
-        for key, value in query.items():
-            app.query_params[key] = value
-        app.run()
-        assert not app.exception
-        return app
-
-    return run
+    return lambda directory, **query: run_page(draw, (str(directory),), query)
 
 
 @pytest.fixture

@@ -21,11 +21,11 @@ def app_test(monkeypatch):
 
 
 @pytest.fixture
-def open_page(app_test):
-    """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
+def run_page(app_test):
+    """`run_page(draw, arguments, query)` runs a function that draws a page, and returns Streamlit's AppTest."""
 
-    def run(directory, name, **query):
-        app = app_test.from_function(draw, args=(str(directory), name), default_timeout=60)
+    def run(draw, arguments, query):
+        app = app_test.from_function(draw, args=arguments, default_timeout=60)
         for key, value in query.items():
             app.query_params[key] = value
         app.run()
@@ -33,6 +33,12 @@ def open_page(app_test):
         return app
 
     return run
+
+
+@pytest.fixture
+def open_page(run_page):
+    """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
+    return lambda directory, name, **query: run_page(draw, (str(directory), name), query)
 
 
 @pytest.fixture

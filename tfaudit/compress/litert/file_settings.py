@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tfaudit.errors import InputError, require, require_one_of
 from tfaudit.study.quantization import (
@@ -69,13 +69,18 @@ class FileSettings:
         if self.io != FLOAT and self.kind != "int8":
             expected = f"{FLOAT!r}, or kind 'int8'"
             raise InputError("io", f"{self.io!r} for kind {self.kind!r}", expected)
-        if self.sparse and self.kind in packed:
-            raise InputError("sparse", f"True for kind {self.kind!r}", "False")
-        if self.sparse and keeps:
-            raise InputError("sparse", "True with float_layers", "one of the two")
+        if self.sparse:
+            self._check_sparse(packed, keeps)
         if self.quantizer == LITERT and (self.sparse or quantization_aware):
             got = f"{LITERT!r} for " + ("sparse kernels" if self.sparse else "learned ranges")
             raise InputError("quantizer", got, repr(TENSORFLOW))
+
+    def _check_sparse(self, packed: Collection[str], keeps: bool) -> None:
+        """Raise an `InputError` for sparse kernels of packed weights, or beside layers in float."""
+        if self.kind in packed:
+            raise InputError("sparse", f"True for kind {self.kind!r}", "False")
+        if keeps:
+            raise InputError("sparse", "True with float_layers", "one of the two")
 
     def _require_kind(
         self, argument: str, is_set: bool, quantization_aware: bool, *kinds: str

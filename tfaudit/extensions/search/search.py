@@ -56,7 +56,7 @@ from tfaudit.extensions.search.smallest_file import (
     SmallestFile,
     shortfall,
 )
-from tfaudit.extensions.search.trials import Judge, Trial, Trials, first_level, judged_in_turn
+from tfaudit.extensions.search.trials import Judge, Trial, first_level, judged_in_turn
 from tfaudit.runtime.listed_options import with_options_of
 from tfaudit.store.files import lock
 
@@ -216,8 +216,8 @@ class _Search:
     ) -> None:
         self._source, self._store, self._plan = source, store, plan
         self._parts, self._settings = parts, settings
-        self._trials = Trials()
-        self.judge = Judge(source, store, plan, parts, settings, self._trials)
+        self.judge = Judge(source, store, plan, parts, settings)
+        self._trials = self.judge.trials
         self._plain = [one.key for one in plan if one.is_plain]
         self._fallbacks = [one.key for one in plan if one.is_fallback]
         self._others: list[str] = []  # to judge

@@ -274,6 +274,7 @@ class Judge:
     """Judges candidates: all on the selection part, and those in a sequence on the examples that judge them.
 
     Attributes:
+        trials: trials of the candidates.
         baseline_bytes: bytes of the model.
         but_size: limits that do not depend on the file; None if there are none.
         latency_ms: function that returns the limited latency of a file, measured once: another one could change its
@@ -286,7 +287,6 @@ class Judge:
         plan: the candidates.
         parts: parts of the data.
         settings: settings of the search.
-        trials: trials of the candidates.
     """
 
     def __init__(
@@ -296,10 +296,9 @@ class Judge:
         plan: Sequence[Candidate],
         parts: Parts,
         settings: SearchSettings,
-        trials: Trials,
     ) -> None:
         self._source, self._store, self._parts = source, store, parts
-        self._settings, self._trials = settings, trials
+        self._settings, self.trials = settings, Trials()
         self._unchanged = {one.key for one in plan if one.is_unchanged}
         self.baseline_bytes = weight_bytes(source.path)[0]
         limits = settings.limits.settings()
@@ -316,12 +315,12 @@ class Judge:
             got = f"a baseline by which the gate cannot judge: {doubt.sentence}"
             raise InputError("model", got.rstrip("."), "one that knows the classes of the data")
         if self.but_size is not None:
-            self._trials.judge_model(Preparation(), judge(unchanged, self.but_size))
+            self.trials.judge_model(Preparation(), judge(unchanged, self.but_size))
 
     def judge_model(self, preparation: Preparation, after: Predictions) -> None:
         """Judge a trained model on the selection part, before it is quantized."""
         measured = self._selected(after)
-        self._trials.judge_model(preparation, judge(measured, cast(Limits, self.but_size)))
+        self.trials.judge_model(preparation, judge(measured, cast(Limits, self.but_size)))
 
     def trial(self, content: bytes, after: Predictions) -> Trial:
         """Return the trial of a file: the verdict on its predictions on the selection part."""
@@ -372,7 +371,7 @@ class Judge:
 
     def file(self, key: str, kernels: str | None = None) -> Flatbuffer:
         """Return the inference of a candidate's file."""
-        return self._settings.file(self._trials.by_key[key].content, kernels)
+        return self._settings.file(self.trials.by_key[key].content, kernels)
 
     @functools.cached_property
     def _before(self) -> Predictions:
@@ -384,7 +383,7 @@ class Judge:
         return self._store.save(BASELINE, ranked, self.baseline_bytes)
 
     def _verdict_at(self, key: str, alpha: float) -> Verdict:
-        return self._judged(self._trials.by_key[key].content, self.measurements(key, alpha))
+        return self._judged(self.trials.by_key[key].content, self.measurements(key, alpha))
 
     def _judged(self, content: bytes, measured: Measurements) -> Verdict:
         sizes = self.baseline_bytes, len(content)
