@@ -70,7 +70,8 @@ def redirected_descriptors(target: int) -> Iterator[None]:
 
 def start_tensorflow() -> None:
     """Import TensorFlow and start its devices without its messages; do nothing if it is imported already."""
-    # Its C++ parts write to descriptor 2 before they read any setting.
+    # Its C++ parts write to descriptor 2 before they read any setting
+    # (https://github.com/tensorflow/tensorflow/issues/100442).
     if "tensorflow" not in sys.modules:
         with captured_output():
             import tensorflow as tf

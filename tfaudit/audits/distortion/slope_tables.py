@@ -29,7 +29,8 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
     down += ["pair"] if pair.nunique() > 1 or not down else []
     named = tests.assign(pair=pair)
-    # `unstack(sort=False)` would keep the order, but puts values into wrong cells before pandas 3.
+    # `unstack(sort=False)` would keep the order, but puts values into wrong cells
+    # (https://github.com/pandas-dev/pandas/issues/62816).
     table = named.set_index([*down, columns])["p_bonferroni"].unstack(columns)
     return table.reindex(
         index=named.set_index(down).index.unique(),

@@ -143,7 +143,8 @@ class _Trace:
 class Conversions:
     """Files of one model, which is traced, converted to float32, compared with Keras and calibrated once for all.
 
-    All files with layers in float or of other types share a second trace, in which layers are marked.
+    All files with layers in float or of other types share a second trace, in which layers are marked. One trace for all
+    also saves memory, as each may leak some (https://github.com/tensorflow/tensorflow/issues/122598).
 
     Args:
         model: a built Keras 3 model, which does not change, its inference, or the path of a `.keras` file.

@@ -20,7 +20,9 @@ _WRONG_IN_16_BITS = (
     keras.layers.LayerNormalization,  # has no kernel
     keras.layers.UnitNormalization,  # runs, and gives other scores
 )
-"""Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly."""
+"""Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly.
+
+It writes operators that have no kernel for 16 bits (https://github.com/google-ai-edge/LiteRT/issues/4383)."""
 
 _LOOKUPS = (
     keras.layers.TextVectorization,
@@ -39,7 +41,7 @@ def check_layers(model: keras.Model, kind: str) -> None:
         _check_layer(layer)
     rnns = [layer for layer in layers if isinstance(layer, keras.layers.RNN)]
     loops = [layer.name for layer in rnns if not layer.unroll]
-    if loops and KINDS[kind].calibrated:
+    if loops and KINDS[kind].calibrated:  # https://github.com/tensorflow/tensorflow/issues/101050
         got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
         raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
     found = [layer.name for layer in layers if isinstance(layer, _WRONG_IN_16_BITS)]

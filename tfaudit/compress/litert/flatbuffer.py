@@ -138,7 +138,9 @@ class Flatbuffer:
             except CannotRunError:
                 if self.batch or length_of(images) == 1:
                     raise
-            self.batch = 1  # Some files leave the batch open at their inputs, and fix it inside.
+            # Some files leave the batch open at their inputs, and fix it inside
+            # (https://github.com/tensorflow/tensorflow/issues/49183).
+            self.batch = 1
         return self._one_by_one(self._output, images)
 
     def _one_by_one(self, output: dict[str, Any], images: Inputs) -> np.ndarray:

@@ -44,7 +44,8 @@ def save_inference(
         batch: fixed batch size, or None.
         output: name of the only output to write; None writes all.
     """
-    # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes;
+    # `TFLiteConverter.from_keras_model` numbers a tensor by the models of the process, which changes the bytes
+    # (https://github.com/tensorflow/tensorflow/issues/55512);
     # `keras.export.ExportArchive` traces the model twice, which takes a fifth of a small model's conversion.
     # A subclassed model declares no sides and is converted for the sides of the images.
     declared = getattr(forward.model, "inputs", None)
