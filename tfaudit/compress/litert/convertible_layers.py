@@ -22,7 +22,8 @@ _WRONG_IN_16_BITS = (
 )
 """Layers that TensorFlow Lite cannot convert to int16x8, or LiteRT not run correctly.
 
-It writes operators that have no kernel for 16 bits (https://github.com/google-ai-edge/LiteRT/issues/4383)."""
+It writes operators that have no kernel for 16 bits (https://github.com/google-ai-edge/LiteRT/issues/4383).
+"""
 
 _LOOKUPS = (
     keras.layers.TextVectorization,

@@ -128,9 +128,8 @@ def quantize(
             return Conversions(model, check=check, **source).made(settings)  # type: ignore[arg-type]
     if check is not None:
         check()
-    is_float = not KINDS[
-        kind
-    ].calibrated  # LiteRT 2.3 crashes on int8 files of StableHLO (no report is known)
+    # LiteRT 2.3 crashes on int8 files of StableHLO; no report of it is known.
+    is_float = not KINDS[kind].calibrated
     if keras.backend.backend() == "jax" and quantizer == LITERT and is_float and output is None:
         return _on_jax(model, settings, representative, calibration_examples)
     from tfaudit.compress.keras_model import KerasForward
