@@ -3,6 +3,7 @@
     pip install "tfaudit[keras,quantizer]" nncf openvino model-compression-toolkit torch torchvision torch-optim==0.0.3
     pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
     python benchmarks/compress_peers.py [--images 6000] [--drop 1] [--tools tfaudit nncf mct] [--out DIR]
+    python benchmarks/compress_peers.py --seeds 50 --images 500 --drop 1 --tools tfaudit nncf
 
 The model is CIFAR-10's ResNet-56 with its published weights. No tool sees two thirds of the images, the held-out part,
 except that tfaudit judges plain files on all images. All calibrate with the same images of the other third.
@@ -17,11 +18,16 @@ except that tfaudit judges plain files on all images. All calibrate with the sam
 The gate judges the predictions of each result on the held-out part against those of the float model in Keras: by the
 limit on accuracy alone, then also by 5 points for every class. Everything runs on one core; seconds are processor time
 of the tool alone, from the model to its result.
+
+With `--seeds` a MobileNetV3 of half the channels, trained for `--epochs`, is compressed again and again, each time with
+other random test images. All test images that a tool did not get tell whether its result truly keeps to the limit. A
+tool passes if it says that its result does: NNCF by its measured loss, tfaudit by its verdict.
 """
 
 import argparse
 import contextlib
 import dataclasses
+import functools
 import os
 import tempfile
 import time
@@ -34,8 +40,10 @@ with contextlib.suppress(ImportError):
 
 import keras
 import numpy as np
+import pandas as pd
 
 import tfaudit
+from tfaudit.audits.gate.checks import PASS
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.extensions.search.candidates import Candidate
@@ -48,13 +56,18 @@ CLASS_DROP = 5.0
 BITS = (8, 6, 5, 4.5, 4, 3.5, 3)  # mean bits per weight to ask MCT for, one after another
 
 
+Scores = Callable[[np.ndarray], np.ndarray]
+"""Scores of images."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Reached:
-    """What a tool made: its words, bytes, scores of the held-out images and seconds."""
+    """What a tool made: its words, whether it says that the limit is kept, bytes, scores of images, and seconds."""
 
     what: str
+    passes: bool
     size: int
-    scores: np.ndarray
+    scores: Scores
     seconds: float
 
 
@@ -102,6 +115,11 @@ def torch_scores(network: Any, images: np.ndarray) -> np.ndarray:
         return np.concatenate([network(torch_images(part)).numpy() for part in batches(images)])
 
 
+def in_batches(network: Callable[[np.ndarray], np.ndarray]) -> Scores:
+    """Return the scores of a network that takes batches."""
+    return lambda images: np.concatenate([network(part) for part in batches(images)])
+
+
 def with_tfaudit(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
     """Search with `compress_to_limits`."""
     start = time.process_time()
@@ -119,9 +137,9 @@ def with_tfaudit(path: Path, data: Dataset, parts: Parts, drop: float, folder: P
     seconds = time.process_time() - start
     columns = ["title", "bytes", "change_pp", "outcome", "judged"]
     print(found.frame()[columns].to_string(index=False), flush=True)
-    network = Flatbuffer(found.content)
-    scores = np.concatenate([network(part) for part in batches(parts.held_out.images)])
-    return Reached(f"{found.title}, {found.outcome}", len(found.content), scores, seconds)
+    what = f"{found.title}, {found.outcome}"
+    scores = in_batches(Flatbuffer(found.content))
+    return Reached(what, found.outcome == PASS, len(found.content), scores, seconds)
 
 
 def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
@@ -129,9 +147,6 @@ def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path
     os.environ["CI"] = "true"  # no telemetry: its forks hang beside TensorFlow
     import nncf
     import openvino
-
-    def scores(compiled: Any, images: np.ndarray) -> np.ndarray:
-        return np.concatenate([compiled(part)[0] for part in batches(images)])
 
     def validate(compiled: Any, items: Iterable[Any]) -> tuple[float, list[float]]:
         right = [
@@ -162,7 +177,7 @@ def with_nncf(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path
     size = (folder / "nncf.bin").stat().st_size
     compiled = openvino.compile_model(made, "CPU", {"INFERENCE_NUM_THREADS": 1})
     what = f"int8, {layers} layers, {rounded} rounded tensors"
-    return Reached(what, size, scores(compiled, parts.held_out.images), seconds)
+    return Reached(what, True, size, in_batches(lambda part: compiled(part)[0]), seconds)
 
 
 def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path) -> Reached:
@@ -186,9 +201,8 @@ def with_mct(path: Path, data: Dataset, parts: Parts, drop: float, folder: Path)
             break
         made, size, least = smaller, reached, bits
     seconds = time.process_time() - start
-    return Reached(
-        f"{least} bits a weight", int(size), torch_scores(made, parts.held_out.images), seconds
-    )
+    what = f"{least} bits a weight"
+    return Reached(what, True, int(size), functools.partial(torch_scores, made), seconds)
 
 
 TOOLS: dict[str, Callable[[Path, Dataset, Parts, float, Path], Reached]] = {
@@ -198,11 +212,13 @@ TOOLS: dict[str, Callable[[Path, Dataset, Parts, float, Path], Reached]] = {
 }
 
 
-def line(name: str, reached: Reached, before: tfaudit.Predictions, drop: float) -> str:
+def line(
+    name: str, reached: Reached, held_out: Dataset, before: tfaudit.Predictions, drop: float
+) -> str:
     """Return what a tool reached, and the verdict on the held-out images, as a row of Markdown."""
     after = tfaudit.Predictions.from_scores(
         before.labels,
-        reached.scores,
+        reached.scores(held_out.images),
         class_names=before.class_names,
         example_ids=before.example_ids,
     )
@@ -229,6 +245,68 @@ def line(name: str, reached: Reached, before: tfaudit.Predictions, drop: float) 
     return f"| {' | '.join(cells)} |"
 
 
+def once(options: argparse.Namespace, folder: Path) -> None:
+    """Print what each tool makes of the published ResNet-56."""
+    from tfaudit.recipes.cifar10_pretrained import build
+
+    data = tfaudit.load_dataset("cifar10", "test").take(options.images)
+    parts = Parts.of(data, HELD_OUT, SEED)
+    model = build((32, 32, 3), 10)
+    model.save(folder / "float.keras")
+    before = tfaudit.Predictions.on(parts.held_out, tfaudit.predict(model, parts.held_out))
+    print(f"{parts.selection.num_examples} and {parts.held_out.num_examples} images", flush=True)
+    for name in options.tools:
+        reached = TOOLS[name](folder / "float.keras", data, parts, options.drop, folder)
+        print(line(name, reached, parts.held_out, before, options.drop), flush=True)
+
+
+def trained(epochs: int, path: Path) -> Path:
+    """Train a MobileNetV3 on CIFAR-10 unless its file is there, and return the file."""
+    if path.exists():
+        return path
+    train = tfaudit.load_dataset("cifar10", "train")
+    keras.utils.set_random_seed(SEED)
+    model = keras.applications.MobileNetV3Small(
+        (32, 32, 3), alpha=0.5, weights=None, classes=10, classifier_activation=None
+    )
+    images = train.images.astype(np.float32)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(2e-3), loss)
+    model.fit(images, train.labels, batch_size=128, epochs=epochs, verbose=2)
+    tfaudit.recalibrate_batch_norm(model, images)  # its momentum expects long training
+    model.optimizer, model.compiled = None, False  # the file needs none
+    model.save(path)
+    return path
+
+
+def repeated(options: argparse.Namespace, folder: Path) -> None:
+    """Print how often each tool passes with random images, and how often a pass loses more than the limit."""
+    path = trained(options.epochs, folder / "float.keras")
+    test = tfaudit.load_dataset("cifar10", "test")
+    model = keras.models.load_model(path)
+    before = model.predict(test.images.astype(np.float32), verbose=0)
+    right = before.argmax(1) == test.labels
+    print(f"{100 * right.mean():.2f} % right before", flush=True)
+    rows = []
+    for seed in range(options.seeds):
+        order = np.random.default_rng(seed).permutation(test.num_examples)
+        data = test.select(np.sort(order[: options.images]), split="test")
+        others = order[options.images :]
+        parts = Parts.of(data, HELD_OUT, SEED)
+        for name in options.tools:
+            out = folder / f"{seed}"
+            out.mkdir(exist_ok=True)
+            reached = TOOLS[name](path, data, parts, options.drop, out)
+            after = reached.scores(test.images[others]).argmax(1) == test.labels[others]
+            loss = 100 * float(right[others].mean() - after.mean())
+            wrong = reached.passes and loss > options.drop
+            rows.append((name, reached.passes, wrong, reached.size / 1000, loss, reached.seconds))
+            print(seed, reached.what, *rows[-1], flush=True)
+    columns = ["tool", "passes", "wrong", "kB", "loss", "s"]
+    table = pd.DataFrame(rows, columns=columns)
+    print(table.groupby("tool").mean().to_string())
+
+
 def main() -> None:
     """Run each tool and print a table of the results."""
     parser = argparse.ArgumentParser(
@@ -240,23 +318,13 @@ def main() -> None:
     )
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--out", type=Path, help="folder of the files; kept if given")
+    parser.add_argument("--seeds", type=int, help="number of draws of the images")
+    parser.add_argument("--epochs", type=int, default=8)
     options = parser.parse_args()
-    from tfaudit.recipes.cifar10_pretrained import build
-
-    data = tfaudit.load_dataset("cifar10", "test").take(options.images)
-    parts = Parts.of(data, HELD_OUT, SEED)
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        model = build((32, 32, 3), 10)
-        model.save(folder / "float.keras")
-        before = tfaudit.Predictions.on(parts.held_out, tfaudit.predict(model, parts.held_out))
-        print(
-            f"{parts.selection.num_examples} and {parts.held_out.num_examples} images", flush=True
-        )
-        for name in options.tools:
-            reached = TOOLS[name](folder / "float.keras", data, parts, options.drop, folder)
-            print(line(name, reached, before, options.drop), flush=True)
+        (repeated if options.seeds else once)(options, folder)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from tests.builders.few_clusters import cluster_errors
 from tests.builders.limits_at_truth import LOSSES, StudyOfLimits
 from tests.builders.long_tails import TAILS, tail_errors
 from tests.builders.rare_classes import RareClass
+from tests.builders.simulated_errors import KINDS, error_rates
 from tests.builders.simulated_grids import grid, passes_once
 from tests.builders.simulated_studies import (
     ALIKE,
@@ -537,6 +538,16 @@ def gate(seeds: range) -> pd.DataFrame:
     )
 
 
+def mean_errors(seeds: range) -> pd.DataFrame:
+    """Return how often an increase of the mean error of 1.1 times the limit passes, and one of .9 times fails."""
+    rows = []
+    for kind, examples in itertools.product(KINDS, (50, 200, 1000)):
+        rng = np.random.default_rng([seeds.start, examples])
+        rates = np.multiply(100, error_rates(kind, rng, len(seeds), examples))
+        rows.append((kind, examples, *rates))
+    return pd.DataFrame(rows, columns=["errors", "examples", "1.1: passes", ".9: fails"])
+
+
 WON = (0, 0.002, 0.01, 0.03, 0.1)
 """Shares of images that are won, besides those that are lost."""
 
@@ -588,6 +599,7 @@ TABLES: dict[str, Callable[[range], pd.DataFrame]] = {
     "price": price,
     "tails": tails,
     "few_clusters": few_clusters,
+    "mean_errors": mean_errors,
     "gate": gate,
 }
 

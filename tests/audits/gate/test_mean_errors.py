@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.builders.nightly import and_nightly
+from tests.builders.simulated_errors import KINDS, error_rates
 from tfaudit import InputError, Limits, Outcomes, gate
 from tfaudit.audits.gate.measurements import measure_outcomes
 from tfaudit.stats.skewed_mean import upper_quantile
@@ -63,47 +64,11 @@ def test_the_upper_end_reaches_further_only_to_the_long_side(rng):
     assert upper_quantile(2, 1e6 * values) == pytest.approx(upper_quantile(2, values))
 
 
-def draw(kind, rng, studies, examples):
-    """Errors before and after of many studies, (studies, examples); the clusters; and the true increase."""
-    clusters = None
-    size = (studies, examples)
-    before = np.abs(rng.normal(size=size))
-    if kind == "normal":
-        after = before + 3 + rng.normal(size=size)
-        true = 3.0
-    elif kind == "skewed":
-        after = before + rng.lognormal(0, 1, size)
-        true = np.exp(0.5)
-    elif kind == "heavy":  # symmetric noise of three degrees of freedom in the predictions
-        residual = rng.normal(size=size)
-        noise = rng.standard_t(3, size)
-        before, after = np.abs(residual), np.abs(residual + noise)
-        true = HEAVY
-    else:
-        clusters = np.repeat(np.arange(examples // 10), 10)
-        shared = np.repeat(rng.lognormal(0, 0.5, (studies, examples // 10)), 10, axis=1)
-        after = before + shared + rng.random(size)
-        true = np.exp(0.125) + 0.5
-    return before, np.maximum(after, 0), clusters, true
-
-
-HEAVY = stats.t(3).expect(lambda noise: stats.foldnorm.mean(abs(noise))) - stats.halfnorm.mean()
-"""Mean of |e + noise| - |e|, where e is normal and the noise has three degrees of freedom."""
-
-
-@pytest.mark.parametrize("kind", ["normal", "skewed", "heavy", "clusters"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("examples", and_nightly([200], [1000]))
 def test_an_increase_near_its_limit_seldom_passes_or_fails_wrongly(kind, examples, rng):
-    passes = fails = 0
-    before, after, clusters, true = draw(kind, rng, STUDIES, examples)
-    for first, second in zip(before, after, strict=True):
-        sides = [Outcomes(side, errors=True, clusters=clusters) for side in (first, second)]
-        for factor in (1.1, 0.9):
-            outcome = gate(*sides, Limits(mean_error_increase=true / factor)).outcome
-            passes += factor > 1 and outcome == "pass"
-            fails += factor < 1 and outcome == "fail"
-    most = STUDIES * (0.05 + 2.4 * np.sqrt(0.05 * 0.95 / STUDIES))
-    assert max(passes, fails) <= most, (passes / STUDIES, fails / STUDIES)
+    passes, fails = error_rates(kind, rng, STUDIES, examples)
+    assert max(passes, fails) <= 0.05 + 2.4 * np.sqrt(0.05 * 0.95 / STUDIES), (passes, fails)
 
 
 def test_populations_and_designs_that_would_decide(rng):
