@@ -32,8 +32,8 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search.candidate_models import CandidateMaker
 from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
-from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
-from tfaudit.extensions.search.search_inputs import Parts, SourceModel
+from tfaudit.extensions.search.candidates import Candidate, Preparation
+from tfaudit.extensions.search.search_inputs import Parts, SearchInputs, SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.extensions.search.trials import Trial, Trials
@@ -74,18 +74,18 @@ class Files:
 
     def __init__(self, path: Path, folder: Path, train: Dataset, test: Dataset) -> None:
         source = SourceModel(path)
+        calibration = representative_part(train, CALIBRATION_IMAGES, 0)
+        self.test, self._settings = test, SearchSettings(batch_size=500)
+        inputs = SearchInputs(source, Parts(test, test, test, calibration, train), self._settings)
         self.plan = [
             one
-            for one in candidates(source.copy, training=True)
+            for one in inputs.plan
             if not (KINDS[one.kind].slow or one.layers or (one.pruned and one.pruned.remedies))
         ]
         self.plain = [one.key for one in self.plan if one.is_plain]
         self.fallbacks = [one.key for one in self.plan if one.is_fallback]
-        self.test, self._settings = test, SearchSettings(batch_size=500)
-        calibration = representative_part(train, CALIBRATION_IMAGES, 0)
-        parts = Parts(test, test, test, calibration, train)
-        store = CandidateStore(folder, {}, self.plan, test)
-        self._maker = CandidateMaker(source, store, parts, self._settings, is_over=lambda: False)
+        store = CandidateStore(folder, inputs)
+        self._maker = CandidateMaker(inputs, store, is_over=lambda: False)
         self.baseline_bytes = weight_bytes(path)[0]
         before = self._settings.ranked(source.forward, test)
         store.save(BASELINE, before, self.baseline_bytes)

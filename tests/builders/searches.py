@@ -11,10 +11,15 @@ from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.representative import representative_part
 from tfaudit.extensions.search import candidate_models, candidates, search_report
 from tfaudit.extensions.search import search as search_module
-from tfaudit.extensions.search.candidate_models import weights_seal
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.search import compress_to_limits
-from tfaudit.extensions.search.search_inputs import Parts, SourceModel, in_memory
+from tfaudit.extensions.search.search_inputs import (
+    Parts,
+    SearchInputs,
+    SourceModel,
+    in_memory,
+    weights_seal,
+)
 from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.outlets.html import write_report
 from tfaudit.study.training import Training
@@ -103,15 +108,11 @@ def maker_of(training, tmp_path):
     """Gives a maker of the candidates of a model's file, in `tmp_path`: `maker_of(path, **settings)`."""
 
     def made(path, **settings):
-        source = SourceModel(path)
-        plan = candidates.candidates(source.copy, training=True)
-        return candidate_models.CandidateMaker(
-            source,
-            CandidateStore(tmp_path, {}, plan, training),
-            Parts(training, training, training, representative_part(training, 100, 0), training),
-            SearchSettings(**settings),
-            is_over=lambda: False,
-        )
+        calibration = representative_part(training, 100, 0)
+        parts = Parts(training, training, training, calibration, training)
+        inputs = SearchInputs(SourceModel(path), parts, SearchSettings(**settings))
+        store = CandidateStore(tmp_path, inputs)
+        return candidate_models.CandidateMaker(inputs, store, is_over=lambda: False)
 
     return made
 

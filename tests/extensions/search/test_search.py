@@ -29,9 +29,9 @@ from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples, as_dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
-from tfaudit.extensions.search import candidate_models, candidate_store, search_report
+from tfaudit.extensions.search import candidate_models, search_report
 from tfaudit.extensions.search.candidate_store import FOLDER, HELD_OUT, RESULTS, flatbuffer_path
-from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates, channel_pruning
+from tfaudit.extensions.search.candidates import Preparation, candidates, channel_pruning
 from tfaudit.extensions.search.command import _table
 from tfaudit.extensions.search.progress import SearchProgress
 from tfaudit.extensions.search.search import _Search
@@ -231,17 +231,17 @@ def test_when_the_budget_ends_the_best_so_far_is_judged_and_the_search_goes_on_l
 @pytest.fixture
 def spoiled(monkeypatch):
     """By key, the number of classes that a candidate gets wrong on the examples that judge it."""
-    wrong, pair = {}, Judge.pair
+    wrong, predicted = {}, Judge.predicted
 
-    def spoiled_pair(self, key):
-        before, after = pair(self, key)
-        names = {"class_names": CLASSES, "example_ids": before.example_ids}
-        labels = before.labels
+    def spoiled_predictions(self, part, key):
+        after = predicted(self, part, key)
+        labels = after.labels
         others = (labels + 1 + np.arange(len(labels)) % 3) % 4  # in no order of the classes right
         found = np.where(labels < wrong.get(key, 0), others, after.top1[0])
-        return before, Predictions.from_top1(labels, found, **names)
+        names = {"class_names": CLASSES, "example_ids": after.example_ids}
+        return Predictions.from_top1(labels, found, **names)
 
-    monkeypatch.setattr(Judge, "pair", spoiled_pair)
+    monkeypatch.setattr(Judge, "predicted", spoiled_predictions)
     return wrong
 
 
@@ -297,7 +297,15 @@ def test_examples_that_are_alone_in_their_class_go_to_either_part():
 
 @pytest.mark.slow
 def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_path, monkeypatch):
-    monkeypatch.setattr(candidate_models.EndOfBudget, "on_train_batch_end", end_now)
+    maker = candidate_models.CandidateMaker
+    ready, began = maker._trainer, []
+
+    def trainer(self, *arguments):
+        began.append(self)
+        return ready(self, *arguments)
+
+    monkeypatch.setattr(maker, "_trainer", trainer)
+    monkeypatch.setattr(_Search, "_is_over", lambda _: bool(began))
     found = search(tmp_path / "out")
     reasons = found.frame().set_index("candidate")["reason"]
     assert reasons["channel-0.75-dynamic_range"] == "The budget ended while it was trained."
@@ -312,10 +320,6 @@ def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_pa
         assert {path.name for path in (tmp_path / "none").iterdir()} == {FOLDER}
         for name in RESULTS:  # as an earlier run would have left them
             (tmp_path / "none" / name).touch()
-
-
-def end_now(self, batch, logs=None):
-    self.reached = self.model.stop_training = True
 
 
 @pytest.mark.slow
@@ -523,8 +527,8 @@ def test_a_trained_model_has_the_statistics_of_its_own_activations(
 
 
 @pytest.mark.parametrize("content", [b"{}", b"[]", b"3", b'{"complete": true}', b"{", b""])
-def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(tmp_path, training, content):
-    folder = candidate_store.CandidateStore(tmp_path, {}, [Candidate("int8")], training)
+def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(maker, tmp_path, content):
+    folder = maker._store
     measured = {"rows": [{"layer": "a"}], "bytes": 3, "complete": True}
     folder.save_sensitivity(measured)
     assert folder.sensitivity() == measured

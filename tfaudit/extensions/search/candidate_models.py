@@ -30,12 +30,10 @@ from tfaudit.datasets.structure import leaves
 from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.extensions.search.candidate_store import CandidateStore
 from tfaudit.extensions.search.candidates import INT8, Candidate, Preparation
-from tfaudit.extensions.search.search_inputs import Parts, SourceModel
-from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.search_inputs import SearchInputs
 from tfaudit.population.member import model_bytes, prune_and_retrain
 from tfaudit.population.training import Trainer
 from tfaudit.predictions import Predictions
-from tfaudit.runtime.seals import seal_of_parts
 from tfaudit.study.quantization import FLOAT, LAST
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -54,25 +52,16 @@ class CandidateMaker:
     """Makes the flatbuffers of candidates; models are trained once and kept in the store.
 
     Args:
-        source: the model to compress.
+        inputs: model, data and settings of the search.
         store: store of the candidates.
-        parts: parts of the data.
-        settings: settings of the search.
         is_over: returns whether the budget has ended.
     """
 
     def __init__(
-        self,
-        source: SourceModel,
-        store: CandidateStore,
-        parts: Parts,
-        settings: SearchSettings,
-        *,
-        is_over: Callable[[], bool],
+        self, inputs: SearchInputs, store: CandidateStore, *, is_over: Callable[[], bool]
     ) -> None:
-        self._source, self._store, self._parts, self._settings = source, store, parts, settings
-        self._is_over = is_over
-        self._representative = parts.calibration.held
+        self._source, self._parts, self._settings = inputs.source, inputs.parts, inputs.settings
+        self._store, self._is_over = store, is_over
         self._opened = functools.lru_cache(maxsize=1)(self._open)
         self._conversions = functools.lru_cache(maxsize=1)(self._converted)
 
@@ -194,7 +183,7 @@ class CandidateMaker:
         gc.collect()  # cycles in the trace of an earlier model, which hold megabytes
         return Conversions(
             self._opened(preparation) if preparation.key else self._source.forward,
-            representative=self._representative,
+            representative=self._parts.calibration.held,
             output=self._settings.output,
             check=self._check("was quantized"),
         )
@@ -239,34 +228,12 @@ class CandidateMaker:
         return Trainer(study, training, train, model=model)
 
     @contextlib.contextmanager
-    def _within_budget(self) -> Iterator[EndOfBudget]:
-        """Yield a callback that stops a training when the budget ends; then raise an `OutOfTimeError`."""
-        end = EndOfBudget(self._is_over)
+    def _within_budget(self) -> Iterator[keras.callbacks.Callback]:
+        """Yield a callback that raises an `OutOfTimeError` in a training when the budget ends."""
+        check = self._check("was trained")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the search reports these problems itself
-            yield end
-        if end.reached:
-            raise OutOfTimeError("was trained")
+            yield keras.callbacks.LambdaCallback(on_train_batch_end=lambda *_: check())
 
     def _seed_of(self, preparation: Preparation) -> int:
         return zlib.crc32(f"{self._settings.seed}/{preparation.key}".encode()) >> 1
-
-
-class EndOfBudget(keras.callbacks.Callback):
-    """Ends a training when the budget of the search has ended."""
-
-    def __init__(self, is_over: Callable[[], bool]) -> None:
-        super().__init__()
-        self._is_over, self.reached = is_over, False
-
-    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
-        """Stop if the budget has ended."""
-        if self._is_over():
-            self.reached = self.model.stop_training = True
-
-
-def weights_seal(model: keras.Model) -> str:
-    """Return a checksum of a model's architecture and weights; its file also holds times, which change the bytes."""
-    return seal_of_parts(
-        [model.to_json().encode(), *(values.tobytes() for values in model.get_weights())]
-    )

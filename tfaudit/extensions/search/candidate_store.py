@@ -20,9 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
-from tfaudit.extensions.search.candidates import Candidate
+from tfaudit.extensions.search.search_inputs import SearchInputs
 from tfaudit.population.stored_examples import store_examples
 from tfaudit.predictions import Predictions
 from tfaudit.runtime.regular_files import read_regular
@@ -55,22 +54,14 @@ class CandidateStore:
 
     Args:
         directory: directory of the search.
-        search_settings: settings and data that the results depend on, as JSON values by name.
-        plan: the candidates.
-        selection: examples on which the candidate is chosen.
+        inputs: model, data and settings of the search.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        search_settings: Mapping[str, Any],
-        plan: Sequence[Candidate],
-        selection: Dataset,
-    ) -> None:
+    def __init__(self, directory: Path, inputs: SearchInputs) -> None:
         self.directory = directory
-        trained = dict.fromkeys(candidate.preparation.key for candidate in plan)
-        keys = [*filter(None, trained), *(candidate.key for candidate in plan)]
-        self._selection = selection
+        trained = dict.fromkeys(candidate.preparation.key for candidate in inputs.plan)
+        keys = [*filter(None, trained), *(candidate.key for candidate in inputs.plan)]
+        self._selection = selection = inputs.parts.selection
         self._read: dict[str, Predictions] = {}
         self._study = Study(
             name="candidates",
@@ -79,7 +70,7 @@ class CandidateStore:
             training=None,
             variants=tuple(ImportedPredictions(key, paired=True) for key in keys),
             population=1,
-            fingerprints=_as_text(search_settings),
+            fingerprints=_as_text(inputs.identity),
         )
         self._store = self._created(())
         store_examples(self._store, selection)
@@ -170,7 +161,7 @@ def flatbuffer_path(directory: Path, key: str) -> Path:
     return directory / FOLDER / Store.member_path(key, 0, "model.tflite")
 
 
-def require_same_search(directory: Path, search_settings: Mapping[str, Any]) -> None:
+def require_same_search(directory: Path, identity: Mapping[str, Any]) -> None:
     """Raise an `InputError` unless a directory is new or holds a search with the same settings and data."""
     expected = "a new directory, or the directory of an earlier search"
     if not (directory / FOLDER / "study.json").exists():
@@ -185,9 +176,7 @@ def require_same_search(directory: Path, search_settings: Mapping[str, Any]) -> 
         present = open_store(directory / FOLDER).study.fingerprints
     except InputError as problem:
         raise InputError("out", problem.got, expected) from None
-    changed = [
-        name for name, text in _as_text(search_settings).items() if present.get(name) != text
-    ]
+    changed = [name for name, text in _as_text(identity).items() if present.get(name) != text]
     if changed:
         got = f"{directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
         seeded = "; a loader that shuffles needs a seed" if "data" in changed[0] else ""
@@ -202,5 +191,5 @@ def remove_earlier_results(directory: Path) -> None:
     remove_imported(directory)
 
 
-def _as_text(search_settings: Mapping[str, Any]) -> dict[str, str]:
-    return {name: json.dumps(value) for name, value in search_settings.items()}
+def _as_text(identity: Mapping[str, Any]) -> dict[str, str]:
+    return {name: json.dumps(value) for name, value in identity.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from tfaudit.extensions.search.smallest_file import SmallestFile
 
 TRAINING = "Training data"
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 SETTINGS = Group.of_options(
@@ -178,14 +175,15 @@ def seconds_of(text: str) -> float:
     >>> seconds_of("1h30m"), seconds_of("45s")
     (5400.0, 45.0)
     """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text)
-    if (
-        not parts
-        or "".join(map("".join, parts)) != text
-        or not any(float(number) for number, _ in parts)
-    ):
-        raise InputError("--budget", repr(text), "a time above 0 such as 90s, 30m or 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    import pandas as pd
+
+    try:
+        seconds = pd.Timedelta(text).total_seconds()
+    except ValueError:
+        seconds = 0.0
+    expected = "a time above 0 such as 90s, 30m or 1h30m"
+    require(seconds >= 0.001, "--budget", text, expected)  # a number alone counts nanoseconds
+    return float(seconds)
 
 
 def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:

@@ -19,12 +19,10 @@ from tfaudit.audits.gate.gate import Verdict
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.compress.litert.latency import latencies
-from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.examples import as_dataset, tell_unused_weights
-from tfaudit.datasets.fingerprint import Fingerprint
+from tfaudit.datasets.examples import as_dataset
 from tfaudit.errors import InputError, listed, number, one_line, plural, require
-from tfaudit.extensions.search.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
+from tfaudit.extensions.search.candidate_models import CandidateMaker, OutOfTimeError
 from tfaudit.extensions.search.candidate_store import (
     BASELINE,
     FOLDER,
@@ -32,7 +30,7 @@ from tfaudit.extensions.search.candidate_store import (
     remove_earlier_results,
     require_same_search,
 )
-from tfaudit.extensions.search.candidates import Candidate, Preparation, candidates
+from tfaudit.extensions.search.candidates import Candidate, Preparation
 from tfaudit.extensions.search.progress import (
     CONVERTING,
     MEASURING,
@@ -40,14 +38,7 @@ from tfaudit.extensions.search.progress import (
     SearchProgress,
     Task,
 )
-from tfaudit.extensions.search.search_inputs import (
-    Parts,
-    SourceModel,
-    in_memory,
-    named_groups,
-    require_same_range,
-    require_two_of_every_class,
-)
+from tfaudit.extensions.search.search_inputs import SearchInputs, SourceModel
 from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.extensions.search.smallest_file import (
     COLUMNS,
@@ -153,77 +144,36 @@ def find_smallest_file(
 ) -> SmallestFile:
     """Search as `compress_to_limits` does, with a model that is opened, and data that are read."""
     require(budget is None or number(budget) > 0, "budget", budget, "seconds above 0")
-    tell_unused_weights(data, "data")
-    names = _class_names(source, data, settings)
-    settings = dataclasses.replace(settings, limits=settings.limits.for_classes(len(names)))
-    examples = copies_as_clusters(in_memory(data, "data", names))
-    trained_on = None if train is None else _training_data(train, examples)
-    limit = settings.limits.group_drop_pp
-    if limit is not None and named_groups(examples).empty:
-        raise InputError("group_drop_pp", str(limit), "None, or data with named groups")
-    if settings.limits.judge_classes:
-        require_two_of_every_class(examples)
-    parts = Parts.of(examples, settings.held_out, settings.seed, train=trained_on)
-    if trained_on is not None:
-        require_same_range(trained_on, examples)
-    search_settings = {
-        "model": weights_seal(source.model),
-        "data": Fingerprint.of(examples).digest,
-        "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
-        **settings.to_json(),
-    }
+    inputs = SearchInputs.of(source, data, train, settings)
     with contextlib.ExitStack() as stack:
         directory = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        require_same_search(directory, search_settings)
-        training = trained_on is not None
-        plan = candidates(
-            source.copy if training else lambda: source.model,
-            training=training,
-            full_integer=settings.full_integer,
-            per_tensor=settings.per_tensor,
-        )
+        require_same_search(directory, inputs.identity)
         stack.enter_context(lock(directory / FOLDER, "tfaudit compress"))
-        store = CandidateStore(directory, search_settings, plan, parts.selection)
+        store = CandidateStore(directory, inputs)
         remove_earlier_results(directory)
-        search = _Search(source, store, plan, parts, settings)
+        search = _Search(inputs, store)
         found = dataclasses.replace(search.run(budget, progress), directory=out)
         if out is not None:
             from tfaudit.extensions.search.search_report import write_search  # half of the imports
 
-            part = search.judge.part(found.chosen)
-            write_search(
-                store,
-                found,
-                {key: search.judge.predicted(part, key) for key in (BASELINE, *found.judged)},
-                search.sequence_of(found.chosen),
-                source,
-                part,
-                settings,
-            )
+            write_search(inputs, store, search.judge, found, search.sequence_of(found.chosen))
     return found
 
 
 class _Search:
     """One search: what it has made and measured so far."""
 
-    def __init__(
-        self,
-        source: SourceModel,
-        store: CandidateStore,
-        plan: Sequence[Candidate],
-        parts: Parts,
-        settings: SearchSettings,
-    ) -> None:
-        self._source, self._store, self._plan = source, store, plan
-        self._parts, self._settings = parts, settings
-        self.judge = Judge(source, store, plan, parts, settings)
+    def __init__(self, inputs: SearchInputs, store: CandidateStore) -> None:
+        self._parts, self._settings, self._store = inputs.parts, inputs.settings, store
+        self._plan = {one.key: one for one in inputs.plan}
+        self.judge = Judge(inputs, store)
         self._trials = self.judge.trials
-        self._plain = [one.key for one in plan if one.is_plain]
-        self._fallbacks = [one.key for one in plan if one.is_fallback]
+        self._plain = [one.key for one in inputs.plan if one.is_plain]
+        self._fallbacks = [one.key for one in inputs.plan if one.is_fallback]
         self._others: list[str] = []  # to judge
         self._ends: float | None = None
         self._interrupted = ""  # what the budget interrupted
-        self._maker = CandidateMaker(source, store, parts, settings, is_over=self._is_over)
+        self._maker = CandidateMaker(inputs, store, is_over=self._is_over)
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
@@ -231,11 +181,13 @@ class _Search:
         with progress:
             progress.doing("predicting with the model")
             self.judge.judge_unchanged()
-            progress.begin(self._plan, self._ends)
-            for number, candidate in enumerate(self._plan, start=1):
+            left = [*self._plan.values()]
+            progress.begin(left, self._ends)
+            while left:
+                candidate = left.pop(0)
                 trial = self._tried(candidate, progress)
                 self._trials.by_key[candidate.key] = trial
-                rest = filter(self._trials.is_open, self._plan[number:])
+                rest = filter(self._trials.is_open, left)
                 progress.end(candidate, trial, [self._task(one) for one in rest])
                 self._show_verdict(candidate, progress)
             progress.doing("judging on the examples held out")
@@ -299,9 +251,6 @@ class _Search:
             self.judge.judge_model(preparation, self._maker.predictions(preparation))
         return self._trials.float_failure(preparation)
 
-    def _candidate(self, key: str) -> Candidate:
-        return next(one for one in self._plan if one.key == key)
-
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
         for batch in self._parts.selection.batches(self._settings.batch_size):
@@ -343,7 +292,7 @@ class _Search:
             if passing
             else max(verdicts, key=lambda key: verdicts[key].headroom)
         )
-        candidate = self._candidate(chosen)
+        candidate = self._plan[chosen]
         content = trials[chosen].content
         verdict = verdicts[chosen]
         outcomes = {key: one.outcome for key, one in verdicts.items()}
@@ -379,7 +328,7 @@ class _Search:
         for key in self._fallbacks:
             trial = self._trials.by_key[key]
             if trial.outcome == NOT_TRIED and not self._is_over():
-                self._trials.by_key[key] = self._made(self._candidate(key), whatever_size=True)
+                self._trials.by_key[key] = self._made(self._plan[key], whatever_size=True)
         self._fallbacks = [*filter(self._trials.is_small, self._fallbacks)]
         return self._fallbacks
 
@@ -397,7 +346,7 @@ class _Search:
                 f"Judged at alpha {verdict.alpha:g} of {alpha:g}: plain files share half of it with files in floats, "
                 "files that the search chose have the other half, and a group that passes hands its level on."
             )
-        titles = {one.key: one.title for one in self._plan}
+        titles = {key: one.title for key, one in self._plan.items()}
         in_turn = {
             "does not pass; {} not judged.": self._plain,
             "passes on the selection part but not on the held-out part; {} not judged there.": self._others,
@@ -457,7 +406,7 @@ class _Search:
                 "expected": one.estimate,
                 "reason": trials[one.key].in_words,
             }
-            for one in self._plan
+            for one in self._plan.values()
         ).set_index("candidate", drop=False)
         measured = {key: trial.measured for key, trial in trials.items() if trial.measured}
         facts = planned[["title", "bytes"]]
@@ -486,25 +435,3 @@ class _Search:
 
     def _is_over(self) -> bool:
         return self._ends is not None and time.monotonic() >= self._ends
-
-
-def _class_names(source: SourceModel, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
-    """Return class names from the data, or numbers if it has none; check that they fit the model."""
-    names = data.class_names
-    outputs = settings.ranked(source.forward, data.head(1), k=2**30).classes.shape[1]
-    return names if len(names) == outputs else tuple(map(str, range(outputs)))
-
-
-def _training_data(train: Dataset, examples: Dataset) -> Dataset:
-    """Return the training data, with the classes of the data."""
-    made = in_memory(train, "train", examples.class_names)
-    if made.class_names != tuple(map(str, range(len(made.class_names)))):
-        for number, names in enumerate(zip(made.class_names, examples.class_names, strict=True)):
-            got, expected = names
-            if got != expected:
-                raise InputError(
-                    "train", f"class {number} called {got!r}", f"{expected!r}, as in the data"
-                )
-    if made.has_images != examples.has_images:
-        raise InputError("train", "examples of another type", "the type of the data")
-    return dataclasses.replace(made, class_names=examples.class_names)

@@ -1,10 +1,12 @@
-"""What a search is given: a model, opened once, and examples in memory, split into those that choose and judge."""
+"""What a search is given, checked once: a model, examples split into those that choose and judge, and settings."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -15,12 +17,18 @@ from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.compress.keras_model import KerasForward, check_model
 from tfaudit.compress.litert.convertible_layers import check_layers
 from tfaudit.compress.model_files import load_keras, require_keras_file
+from tfaudit.datasets.copies import copies_as_clusters
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import tell_unused_weights
+from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part, representative_positions
 from tfaudit.datasets.structure import leaves
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
+from tfaudit.extensions.search.candidates import Candidate, candidates
+from tfaudit.extensions.search.search_settings import SearchSettings
 from tfaudit.population.training import copy_variables
+from tfaudit.runtime.seals import seal_of_parts
 from tfaudit.stats.group_codes import CLUSTER
 
 SAMPLED = 500
@@ -72,6 +80,13 @@ class SourceModel:
             return load_keras(self.path)
         copy_variables(self.model, copy)
         return copy
+
+
+def weights_seal(model: keras.Model) -> str:
+    """Return a checksum of a model's architecture and weights; its file also holds times, which change the bytes."""
+    return seal_of_parts(
+        [model.to_json().encode(), *(values.tobytes() for values in model.get_weights())]
+    )
 
 
 def named_groups(data: Dataset) -> pd.DataFrame:
@@ -137,6 +152,82 @@ class Parts:
                 f"all {every:,} examples, whose labels had no part in making or choosing the file"
             )
         return f"{judging:,} of the {every:,} examples: all but those that calibrate int8"
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchInputs:
+    """What a search is given.
+
+    Attributes:
+        source: the model.
+        parts: parts of the data.
+        settings: settings of the search.
+        identity: settings and data that the results depend on, as JSON values by name.
+    """
+
+    source: SourceModel
+    parts: Parts
+    settings: SearchSettings
+    identity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, source: SourceModel, data: Dataset, train: Dataset | None, settings: SearchSettings
+    ) -> SearchInputs:
+        """Split the data; raise an `InputError` unless model, data and settings fit each other."""
+        tell_unused_weights(data, "data")
+        names = _class_names(source, data, settings)
+        limits = settings.limits.for_classes(len(names))
+        settings = dataclasses.replace(settings, limits=limits)
+        examples = copies_as_clusters(in_memory(data, "data", names))
+        if limits.group_drop_pp is not None and named_groups(examples).empty:
+            got, expected = str(limits.group_drop_pp), "None, or data with named groups"
+            raise InputError("group_drop_pp", got, expected)
+        if limits.judge_classes:
+            require_two_of_every_class(examples)
+        trained_on = None if train is None else _training_data(train, examples)
+        identity = {
+            "model": weights_seal(source.model),
+            "data": Fingerprint.of(examples).digest,
+            "training_data": None if trained_on is None else Fingerprint.of(trained_on).digest,
+            **settings.to_json(),
+        }
+        parts = Parts.of(examples, settings.held_out, settings.seed, train=trained_on)
+        return cls(source, parts, settings, identity)
+
+    @functools.cached_property
+    def plan(self) -> tuple[Candidate, ...]:
+        """The candidates."""
+        training = self.parts.train is not None
+        return candidates(
+            self.source.copy if training else lambda: self.source.model,
+            training=training,
+            full_integer=self.settings.full_integer,
+            per_tensor=self.settings.per_tensor,
+        )
+
+
+def _class_names(source: SourceModel, data: Dataset, settings: SearchSettings) -> tuple[str, ...]:
+    """Return class names from the data, or numbers if it has none; check that they fit the model."""
+    names = data.class_names
+    outputs = settings.ranked(source.forward, data.head(1), k=2**30).classes.shape[1]
+    return names if len(names) == outputs else tuple(map(str, range(outputs)))
+
+
+def _training_data(train: Dataset, examples: Dataset) -> Dataset:
+    """Return the training data, with the classes of the data."""
+    made = in_memory(train, "train", examples.class_names)
+    if made.class_names != tuple(map(str, range(len(made.class_names)))):
+        for number, names in enumerate(zip(made.class_names, examples.class_names, strict=True)):
+            got, expected = names
+            if got != expected:
+                raise InputError(
+                    "train", f"class {number} called {got!r}", f"{expected!r}, as in the data"
+                )
+    if made.has_images != examples.has_images:
+        raise InputError("train", "examples of another type", "the type of the data")
+    require_same_range(made, examples)
+    return dataclasses.replace(made, class_names=examples.class_names)
 
 
 def in_memory(data: Dataset, argument: str, class_names: Sequence[str]) -> Dataset:

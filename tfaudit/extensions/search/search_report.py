@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.checks import PASS
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.fingerprint import CONTENTS, contents
 from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore, flatbuffer_path
-from tfaudit.extensions.search.search_inputs import SourceModel
-from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.search_inputs import SearchInputs
 from tfaudit.extensions.search.smallest_file import SmallestFile
+from tfaudit.extensions.search.trials import Judge
 from tfaudit.outlets.csv_files import csv_bytes
 from tfaudit.outlets.html import write_report
 from tfaudit.population.stored_examples import preview_bytes
-from tfaudit.predictions import Predictions
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import write_whole
 from tfaudit.store.judging import Judging
 
 
 def write_search(
+    inputs: SearchInputs,
     candidates: CandidateStore,
+    judge: Judge,
     found: SmallestFile,
-    judged: Mapping[str, Predictions],
     sequence: Sequence[str],
-    source: SourceModel,
-    part: Dataset,
-    settings: SearchSettings,
 ) -> None:
     """Write what a search found into its directory; `model.tflite` is there only if it passes.
 
     Args:
+        inputs: model, data and settings of the search.
         candidates: store of the candidates.
+        judge: judge of the candidates.
         found: result of the search.
-        judged: predictions of the model and of every judged candidate, by key, on the examples that judged the chosen
-            one.
-        sequence: keys of the candidates that these examples judge, in the order of judging.
-        source: the model.
-        part: these examples.
-        settings: settings of the search.
+        sequence: keys of the candidates judged by the examples that judged the chosen one, in the order of judging.
     """
-    directory = candidates.directory
+    source, directory, part = inputs.source, candidates.directory, judge.part(found.chosen)
     candidates.finish()
     table = found.frame()
     write_whole(directory / "candidates.csv", csv_bytes(table))
@@ -53,16 +46,15 @@ def write_search(
     chosen = table.loc[table["chosen"]].iloc[0]
     if found.outcome == PASS:
         write_whole(directory / "model.tflite", found.content)
-    before, compressed = judged[BASELINE], {key: judged[key] for key in found.judged}
     titles = table.set_index("candidate")["title"]
-    files = {titles[key]: flatbuffer_path(directory, key) for key in compressed}
+    files = {titles[key]: flatbuffer_path(directory, key) for key in found.judged}
     if found.outcome == PASS:
         files[found.title] = directory / "model.tflite"
     sizes = {name: float(path.stat().st_size) for name, path in files.items()}
     store = import_predictions(
         directory,
-        before,
-        {titles[key]: predictions for key, predictions in compressed.items()},
+        judge.predicted(part, BASELINE),
+        {titles[key]: judge.predicted(part, key) for key in found.judged},
         name=source.name,
         model=source.name,
         dataset=f"{part.name}, {found.judged_on}",
@@ -82,4 +74,6 @@ def write_search(
     )
     store.save_table("candidates", table.astype({"bytes": float}))
     write_report(StudyAudit.read(store))
-    write_whole(directory / "verdict.json", found.to_json(settings.seed, settings.held_out))
+    write_whole(
+        directory / "verdict.json", found.to_json(inputs.settings.seed, inputs.settings.held_out)
+    )

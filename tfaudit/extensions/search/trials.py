@@ -21,8 +21,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.extensions.search.candidate_store import BASELINE, CandidateStore
 from tfaudit.extensions.search.candidates import Candidate, Preparation, with_remedies
-from tfaudit.extensions.search.search_inputs import Parts, SourceModel, named_groups
-from tfaudit.extensions.search.search_settings import SearchSettings
+from tfaudit.extensions.search.search_inputs import SearchInputs, named_groups
 from tfaudit.extensions.search.smallest_file import NO_FILE
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import RankedClasses
@@ -282,29 +281,21 @@ class Judge:
         verdict: function that returns the verdict on a candidate at a level, on the examples that judge it.
 
     Args:
-        source: the model.
+        inputs: model, data and settings of the search.
         store: store of the candidates.
-        plan: the candidates.
-        parts: parts of the data.
-        settings: settings of the search.
     """
 
-    def __init__(
-        self,
-        source: SourceModel,
-        store: CandidateStore,
-        plan: Sequence[Candidate],
-        parts: Parts,
-        settings: SearchSettings,
-    ) -> None:
-        self._source, self._store, self._parts = source, store, parts
-        self._settings, self.trials = settings, Trials()
-        self._unchanged = {one.key for one in plan if one.is_unchanged}
-        self.baseline_bytes = weight_bytes(source.path)[0]
-        limits = settings.limits.settings()
-        others = {name: limit for name, limit in limits.items() if name not in FILE_LIMITS}
+    def __init__(self, inputs: SearchInputs, store: CandidateStore) -> None:
+        self._source, self._parts, self._settings = inputs.source, inputs.parts, inputs.settings
+        self._store, self.trials = store, Trials()
+        self._unchanged = {one.key for one in inputs.plan if one.is_unchanged}
+        self.baseline_bytes = weight_bytes(self._source.path)[0]
+        limits = self._settings.limits
+        others = {
+            name: limit for name, limit in limits.settings().items() if name not in FILE_LIMITS
+        }
         self.but_size = Limits.from_mapping(others) if others else None
-        self.latency_ms = functools.cache(lambda file: limited_latency(file, settings.limits))
+        self.latency_ms = functools.cache(lambda file: limited_latency(file, limits))
         # A plain file is judged when it is made, and again in its sequence.
         self.verdict = functools.cache(self._verdict_at)
 
@@ -332,14 +323,11 @@ class Judge:
         """Return the examples that judge a candidate."""
         return self._parts.plain if key in self._unchanged else self._parts.held_out
 
-    def pair(self, key: str) -> tuple[Predictions, Predictions]:
-        """Return the predictions of the model and of a candidate on the examples that judge it."""
-        part = self.part(key)
-        return self.predicted(part, BASELINE), self.predicted(part, key)
-
     def measurements(self, key: str, alpha: float) -> Measurements:
         """Return the measurements of a candidate on the examples that judge it."""
-        return self._measured(self.part(key), *self.pair(key), alpha)
+        part = self.part(key)
+        before, after = self.predicted(part, BASELINE), self.predicted(part, key)
+        return self._measured(part, before, after, alpha)
 
     def _selected(self, after: Predictions) -> Measurements:
         """Return the measurements of a model or file on the selection part."""
