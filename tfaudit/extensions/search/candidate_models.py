@@ -233,7 +233,7 @@ class CandidateMaker:
         check = self._check("was trained")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the search reports these problems itself
-            yield keras.callbacks.LambdaCallback(on_train_batch_end=lambda *_: check())
+            yield keras.callbacks.LambdaCallback(on_train_batch_end=lambda *_, **__: check())
 
     def _seed_of(self, preparation: Preparation) -> int:
         return zlib.crc32(f"{self._settings.seed}/{preparation.key}".encode()) >> 1
