@@ -11,7 +11,7 @@ from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.groups.groups import groups
 from tfaudit.predictions import Predictions
-from tfaudit.stats.two_way import negative_flips
+from tfaudit.stats.flips import negative_flips
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.heterogeneous import heterogeneous_study
+from tfaudit.stats.changes import group_changes
 from tfaudit.stats.precision import SampleSize, Spread
-from tfaudit.stats.two_way import group_changes
 
 
 def change_of(before, after, *, paired):

@@ -43,7 +43,7 @@ from tfaudit.audits.trends.declaration import TRENDS
 from tfaudit.audits.trends.trends import Trends, trends
 from tfaudit.errors import require
 from tfaudit.extensions import Registry
-from tfaudit.stats.two_way import LEAST_IMAGES
+from tfaudit.stats.group_codes import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from tfaudit.errors import InputError, listed, require_level
 from tfaudit.outcomes import Outcomes, require_same_outcomes
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.change_intervals import Change, GroupChanges
+from tfaudit.stats.changes import group_changes
 from tfaudit.stats.class_metrics import (
     Influences,
     MetricChanges,
@@ -24,7 +26,6 @@ from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import BestClasses
-from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 
 @dataclasses.dataclass(frozen=True)

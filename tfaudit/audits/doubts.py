@@ -11,9 +11,9 @@ from scipy import special
 from tfaudit.audits.comparison import Comparison
 from tfaudit.errors import listed
 from tfaudit.predictions import Predictions
+from tfaudit.stats.changes import mean_change
 from tfaudit.stats.class_order import fitting_order
 from tfaudit.stats.contingency import chance_agreement
-from tfaudit.stats.two_way import mean_change
 
 ACCURACY, ORDER = "baseline_accuracy", "class_order"
 """Names of doubts about a baseline: its accuracy, and the order of its classes."""

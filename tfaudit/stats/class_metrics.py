@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from tfaudit.stats.change_intervals import Change
+from tfaudit.stats.changes import group_changes, sum_change
+from tfaudit.stats.least_variance import least_variance
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.separation import separation
 from tfaudit.stats.ties import BestClasses
-from tfaudit.stats.two_way import Change, group_changes, least_variance, sum_change
 
 Influences = Callable[[], tuple[float, np.ndarray]]
 """Function that returns a metric of one member, and the influence of each image on it times the images of its class."""
@@ -99,7 +101,7 @@ def precision_changes(
     known = dataclasses.replace(
         change,
         value=value,
-        error=change.error + 0 * value,
+        of_images=change.of_images + 0 * value,
         df_images=np.maximum(
             units - 1 if clusters is None else np.fmin(units - 1, change.df_images), 1
         ),

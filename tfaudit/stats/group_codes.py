@@ -12,6 +12,10 @@ MISSING = "(missing)"
 """Name of the group of examples whose value is missing."""
 
 
+LEAST_IMAGES = 10
+"""Number of images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
+
+
 CLUSTER = "cluster"
 """Name of the column of groups whose values are clusters of examples that resemble each other."""
 

@@ -6,7 +6,8 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from tfaudit.stats.two_way import critical_value, least_variance
+from tfaudit.stats.change_intervals import critical_value
+from tfaudit.stats.least_variance import least_variance
 
 MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
 """Largest numbers of images and of members that are suggested."""
@@ -63,9 +64,9 @@ class Spread:
         unit: float = 1.0,
         moderated: bool = False,
     ) -> Spread:
-        """Return the spread of a measured change from the components of its variance, as in `two_way.Change`.
+        """Return the spread of a measured change from the components of its variance, as in `Change`.
 
-        If the component of images is only the minimum assumed for every change (`two_way.least_variance`), it shrinks
+        If the component of images is only the minimum assumed for every change (`least_variance`), it shrinks
         with the square of the number of images and does not count here; `half_width` assumes the minimum itself.
         """
         images = design.images

@@ -12,7 +12,7 @@ from tfaudit.errors import InputError
 from tfaudit.extensions.detection.detection import detect
 from tfaudit.extensions.detection.limits import BoxLimits
 from tfaudit.extensions.detection.matching import best_threshold, matched
-from tfaudit.stats.two_way import group_changes
+from tfaudit.stats.changes import group_changes
 
 ALL = BoxLimits(box_recall_drop_pp=5, false_positives_per_image=0.5, map_drop_pp=2)
 

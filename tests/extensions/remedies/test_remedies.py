@@ -11,7 +11,7 @@ from tfaudit import Predictions, Pruned, Quantized
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.extensions.remedies.remedies import BETTER, CANNOT_TELL, MEASURES, remedies
 from tfaudit.extensions.remedies.study_remedies import study_remedies
-from tfaudit.stats.two_way import mean_change
+from tfaudit.stats.changes import mean_change
 
 K, N, C = 5, 120, 4
 LABELS = np.arange(N) % C

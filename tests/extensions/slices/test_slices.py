@@ -11,8 +11,8 @@ from tfaudit import Limits, Predictions, features, gate
 from tfaudit.extensions.slices.declaration import findings
 from tfaudit.extensions.slices.descriptions import coded, described
 from tfaudit.extensions.slices.slices import slices
+from tfaudit.stats.changes import group_changes
 from tfaudit.stats.contingency import paired_interval
-from tfaudit.stats.two_way import group_changes
 
 WORLD = World(members=3)
 STUDY = WORLD.study(0, 0.2)

@@ -21,11 +21,12 @@ from tfaudit.stats.calibration import (
     mass_bins,
     squared_gaps,
 )
+from tfaudit.stats.change_intervals import Change
+from tfaudit.stats.changes import group_changes, mean_change
 from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import Change, group_changes, mean_change
 
 HIGHER, LOWER = "higher", "lower"
 MORE, LESS = "more overconfident", "less overconfident"

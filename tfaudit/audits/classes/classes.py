@@ -17,11 +17,11 @@ from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, listed, number, require, require_one_of
 from tfaudit.predictions import Predictions
+from tfaudit.stats.change_intervals import Change, GroupChanges
 from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean, ratio
 from tfaudit.stats.t_tests import TTests, welch
-from tfaudit.stats.two_way import Change, GroupChanges
 
 CENTERINGS = ("member", "population", "none", "ratio")
 """What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
@@ -534,7 +534,7 @@ def small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
 def unproven_class_notes(examples: np.ndarray, alpha: float, points: float) -> list[str]:
     """Return a note on the classes in which no number of members excludes a loss of some points, or no notes.
 
-    Every interval of a population allows that one more image is lost and another won; see `two_way.group_changes`.
+    Every interval of a population allows that one more image is lost and another won; see `group_changes`.
 
     Example:
         >>> unproven_class_notes(np.array([20, 100]), 0.05, 5)[0][:43]

@@ -4,9 +4,10 @@ import dataclasses
 
 import numpy as np
 
+from tfaudit.stats.change_intervals import Change
+from tfaudit.stats.changes import sum_change
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.two_way import Change, sum_change
 
 LEAST_SIZE = 2.0
 """Number of standard errors by which the sum of squared balances must exceed 0 for a slope to be defined."""
@@ -193,7 +194,7 @@ def _same_clusters(first: _Side, second: _Side, clusters: np.ndarray) -> np.ndar
     cells, cell_of = np.unique(clusters * np.int64(len(sizes)) + labels, return_inverse=True)
     cluster_of, class_of = np.divmod(cells, len(sizes))
     squares = np.square(np.bincount(cell_of).astype(float))
-    # Clusters of unequal sizes count as fewer equal ones, as in `two_way`.
+    # Clusters of unequal sizes count as fewer equal ones, as in `sampling_units`.
     counts = ratio(sizes**2, np.bincount(class_of, squares, len(sizes)))
     scale = np.nan_to_num(np.sqrt(ratio(counts, counts - 1)) / np.maximum(sizes, 1))
 

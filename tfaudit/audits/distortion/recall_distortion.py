@@ -14,11 +14,11 @@ from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.change_intervals import Change
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
 from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.two_way import Change
 
 
 @dataclasses.dataclass(frozen=True)

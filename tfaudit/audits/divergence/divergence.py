@@ -12,11 +12,11 @@ from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.predictions import Predictions
+from tfaudit.stats.changes import group_changes
 from tfaudit.stats.divergence import kl_divergence
 from tfaudit.stats.group_codes import group_means
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.two_way import group_changes
 
 ALL = "all examples"
 MORE, LESS = "more than average", "less than average"

@@ -12,14 +12,10 @@ from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.predictions import Predictions
+from tfaudit.stats.change_intervals import Change
+from tfaudit.stats.flips import excess_negative_flips, flips_between_members, negative_flips
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import (
-    Change,
-    excess_negative_flips,
-    flips_between_members,
-    negative_flips,
-)
 
 ALL = "all examples"
 MORE, FEWER = "more than average", "fewer than average"

@@ -29,6 +29,8 @@ from tfaudit.audits.ties import TieReading, no_ties, tie_reading
 from tfaudit.errors import listed, plural, require
 from tfaudit.outcomes import Outcomes
 from tfaudit.predictions import Predictions
+from tfaudit.stats.change_intervals import Change, GroupChanges, critical_value
+from tfaudit.stats.changes import mean_change
 from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -36,23 +38,15 @@ from tfaudit.stats.contingency import (
     paired_difference_p,
     paired_interval,
 )
+from tfaudit.stats.flips import flips, flips_between_members, negative_flips
 from tfaudit.stats.group_codes import group_codes
 from tfaudit.stats.mixtures import LossMixture, can_show, strata_of_sizes
+from tfaudit.stats.moderated_variances import strength_slope
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.precision import MOST_IMAGES, SampleSize, Spread, smallest
 from tfaudit.stats.proportions import exact_interval
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.skewed_mean import upper_quantile
-from tfaudit.stats.two_way import (
-    Change,
-    GroupChanges,
-    critical_value,
-    flips,
-    flips_between_members,
-    mean_change,
-    negative_flips,
-    strength_slope,
-)
 
 Corrupted = tuple[Mapping[CorruptionLevel, Predictions], Mapping[CorruptionLevel, Predictions]]
 """Predictions of a baseline and of a compressed model by corruption and severity."""
@@ -81,7 +75,7 @@ class Losses:
         sure_low: lower end of the interval at level 1 - alpha / C, which holds for all entries at once.
         p: p-value of no change, without correction.
         units: number of independent images, or of clusters of images; clusters of unequal sizes count as fewer.
-        of_images, of_members, overlap: components of the variance of a population's loss; see `two_way.Change`.
+        of_images, of_members, overlap: components of the variance of a population's loss; see `Change`.
         lost, won: images that became wrong and right. For populations the images are weighted by how much they change,
             and divided by `per_image`.
         per_image: by how much the variance of a population's losses exceeds that of one model with these changes, in

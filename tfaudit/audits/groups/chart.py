@@ -18,7 +18,7 @@ from tfaudit.charts.style import (
     square_axes,
     tooltips,
 )
-from tfaudit.stats.two_way import LEAST_IMAGES
+from tfaudit.stats.group_codes import LEAST_IMAGES
 
 EXTREMES = 10  # named groups at each end if not all are named
 SIDE = WIDTH - 80  # side of the square of individuals in pixels

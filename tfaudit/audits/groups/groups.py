@@ -24,10 +24,10 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import number, require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.group_codes import MISSING, column_name, group_codes, group_means
+from tfaudit.stats.changes import accuracy_interval
+from tfaudit.stats.group_codes import LEAST_IMAGES, MISSING, column_name, group_codes, group_means
 from tfaudit.stats.least_squares import line
 from tfaudit.stats.ratios import member_mean
-from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval
 
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
 _INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "change_pp"), "float64")

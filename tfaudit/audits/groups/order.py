@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tfaudit.stats.two_way import LEAST_IMAGES
+from tfaudit.stats.group_codes import LEAST_IMAGES
 
 ALL_NAMED = 30
 """Maximum number of groups that each have a line and a name in charts."""

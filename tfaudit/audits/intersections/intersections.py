@@ -15,11 +15,11 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, plural
 from tfaudit.predictions import Predictions
-from tfaudit.stats.group_codes import group_codes, group_means
+from tfaudit.stats.changes import accuracy_interval, mean_change
+from tfaudit.stats.group_codes import LEAST_IMAGES, group_codes, group_means
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean
-from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, mean_change
 
 WIDER, NARROWER = "wider", "narrower"
 CLASS = "class"

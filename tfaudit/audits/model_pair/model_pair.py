@@ -30,6 +30,7 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.ties import TieReading, tie_reading
 from tfaudit.errors import InputError, number, require, require_one_of
 from tfaudit.predictions import Predictions, require_predictions
+from tfaudit.stats.change_intervals import GroupChanges
 from tfaudit.stats.class_metrics import MetricChanges
 from tfaudit.stats.contingency import (
     flip_counts,
@@ -39,7 +40,6 @@ from tfaudit.stats.contingency import (
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ranking import RankedClasses, surely_ranked
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import GroupChanges
 
 KINDS = np.array(["lost", "won", "other wrong"], object)
 

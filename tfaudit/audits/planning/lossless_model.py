@@ -10,11 +10,12 @@ from scipy import special, stats
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.errors import InputError
+from tfaudit.stats.change_intervals import Change
 from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.group_codes import group_means
+from tfaudit.stats.least_variance import least_variance_of_changes
 from tfaudit.stats.precision import MOST_IMAGES, smallest
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import Change, least_variance_of_changes
 
 PLANNED = ("overall_drop_pp", "worst_class_drop_pp", "group_drop_pp")
 """Limits that a plan can simulate; where named groups take the place of classes, the limit is the last."""
@@ -433,10 +434,8 @@ def _parts_of_changes(
     parts = means.var(axis=2, ddof=1) / members
     of_members = parts.sum(axis=0)
     df_members = ratio(of_members**2, (parts**2).sum(axis=0) / (members - 1))
-    variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
     return (
         first / images + shift,
-        np.sqrt(variance),
         of_images,
         of_members,
         np.broadcast_to(overlap, of_images.shape),

@@ -20,8 +20,8 @@ from tfaudit.audits.planning.lossless_model import (
 )
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require, require_least, require_level
+from tfaudit.stats.moderated_variances import LEAST_GROUPS
 from tfaudit.stats.precision import SampleSize, Spread
-from tfaudit.stats.two_way import LEAST_GROUPS
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
@@ -306,7 +306,7 @@ def pilot_spread(measurements: Measurements, class_name: str | None = None) -> S
     images = losses.examples[rows]
     members = measurements.members_a_side
     shared = losses.overlap[rows]
-    image = np.mean((losses.of_images[rows] - shared) * images)
+    image = np.nanmean((losses.of_images[rows] - shared) * images)
     member = np.mean(losses.of_members[rows] - shared) * members
     residual = np.mean(shared * images) * members
     image, member, residual = (float(max(part, 0.0)) for part in (image, member, residual))

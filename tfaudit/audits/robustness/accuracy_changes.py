@@ -10,11 +10,11 @@ import pandas as pd
 from tfaudit.audits.classes.classes import question_columns
 from tfaudit.audits.result import in_points
 from tfaudit.audits.robustness.condition_rates import ConditionRates
+from tfaudit.stats.changes import accuracy_interval, log_ratio, total_change
 from tfaudit.stats.contingency import exact_changes
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import member_mean, ratio, relative_change
 from tfaudit.stats.t_tests import welch
-from tfaudit.stats.two_way import accuracy_interval, log_ratio, total_change
 
 TWO_WAY, IMAGES, MCNEMAR, NO_TEST = "images and members", "images", "McNemar", "none"
 

@@ -10,9 +10,10 @@ import pandas as pd
 from tfaudit.audits.classes.classes import change_columns, question_columns
 from tfaudit.audits.classes.published import published_columns, published_test
 from tfaudit.audits.robustness.condition_rates import ConditionRates
+from tfaudit.stats.change_intervals import Change, GroupChanges
+from tfaudit.stats.changes import group_changes
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.t_tests import TTests
-from tfaudit.stats.two_way import Change, GroupChanges, group_changes
 
 Arrays = TypeVar("Arrays", Change, TTests)
 

@@ -29,8 +29,9 @@ from tfaudit.extensions.detection.doubts import doubts_of
 from tfaudit.extensions.detection.limits import BoxLimits
 from tfaudit.extensions.detection.matching import Matches, best_threshold, matched
 from tfaudit.outcomes import Outcomes
+from tfaudit.stats.changes import group_changes, mean_change
 from tfaudit.stats.class_metrics import MetricChanges
-from tfaudit.stats.two_way import group_changes, least_variance, mean_change
+from tfaudit.stats.least_variance import least_variance
 
 SIZES = ("small", "medium", "large")
 """Sizes of true boxes: COCO's, with areas below 32 x 32 pixels, below 96 x 96, and above."""

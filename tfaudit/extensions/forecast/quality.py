@@ -13,9 +13,9 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.extensions.forecast.forecast import margins
 from tfaudit.predictions import Predictions
+from tfaudit.stats.changes import sum_change
 from tfaudit.stats.member_rows import Rows
 from tfaudit.stats.separation import separation
-from tfaudit.stats.two_way import sum_change
 
 LOOKED_AT = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of the images to look at first."""

@@ -13,9 +13,9 @@ from tfaudit.audits.exemplars.exemplars import changed_modes
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import require, require_level
 from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.changes import mean_change
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
-from tfaudit.stats.two_way import mean_change
 
 LARGEST_GAP = "largest excess gap"
 

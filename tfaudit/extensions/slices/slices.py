@@ -17,10 +17,11 @@ from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, require
 from tfaudit.extensions.slices.descriptions import Known, coded, described
 from tfaudit.predictions import Predictions
-from tfaudit.stats.group_codes import group_means
+from tfaudit.stats.change_intervals import GroupChanges
+from tfaudit.stats.changes import group_changes
+from tfaudit.stats.group_codes import LEAST_IMAGES, group_means
 from tfaudit.stats.multiplicity import weighted_holm
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.two_way import LEAST_IMAGES, GroupChanges, group_changes
 
 TESTED = 5
 """Number of slices to test: the largest losses on the half of the images that is searched."""
