@@ -20,8 +20,8 @@ from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.batches import read_batches
-from tfaudit.datasets.copies import digests
 from tfaudit.datasets.examples import WEIGHTS_UNUSED
+from tfaudit.datasets.fingerprint import digests
 from tfaudit.datasets.structure import mapped, without_lists
 from tfaudit.errors import (
     InputError,
@@ -214,7 +214,7 @@ class ClassAudit(ModelCallback):
         return classes
 
 
-def _tell_of_copies(contents: Sequence[bytes]) -> None:
+def _tell_of_copies(contents: Sequence[str]) -> None:
     """Issue a `Notice` if many validation examples are copies of others."""
     if clusters_of_copies(contents, np.zeros(len(contents), int)) is not None:
         copies = f"{len(contents) - len(set(contents)):,} of the {len(contents):,} examples"

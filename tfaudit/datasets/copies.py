@@ -1,14 +1,11 @@
-"""Hashes of examples, and the exact copies that they show within a data set and between its splits."""
+"""Exact copies of examples, within a data set and between its splits."""
 
-import hashlib
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.structure import leaves
+from tfaudit.datasets.fingerprint import digests
 from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.group_codes import CLUSTER
 
@@ -16,29 +13,11 @@ MOST_SHARED = 0.1
 """Share of the test examples that may be training examples, beyond what copies among these make likely."""
 
 
-def digests(batch: Any) -> list[bytes]:
-    """Return a hash of each example of a batch: an array `(B, ...)`, or a dictionary or tuple of such arrays.
-
-    Example:
-        >>> first, second, third = digests(np.array([[1, 2], [1, 2], [2, 1]]))
-        >>> first == second, first == third
-        (True, False)
-    """
-    columns = [values for _, values in leaves(batch)]
-    rows = zip(*columns, strict=True)
-    return [hashlib.sha256(_bytes(row)).digest()[:16] for row in rows]
-
-
-def _bytes(row: tuple[Any, ...]) -> bytes:
-    """Return the values of one example, with the length of each if there are several."""
-    parts = [np.asarray(value).tobytes() for value in row]
-    return parts[0] if len(parts) == 1 else b"".join(b"%d:%b" % (len(part), part) for part in parts)
-
-
 def copies_as_clusters(data: Dataset) -> Dataset:
     """Return a data set in memory whose exact copies are clusters, if it has no clusters and many copies.
 
     Example:
+        >>> import numpy as np
         >>> from tfaudit.datasets.examples import as_dataset
         >>> data = copies_as_clusters(as_dataset((np.arange(12) // 3, np.arange(12) // 6), "data", "test"))
         >>> data.clusters
@@ -63,6 +42,7 @@ def notes_on_shared(train: Any, test: Any) -> tuple[str, ...]:
         test: inputs of the test set.
 
     Example:
+        >>> import numpy as np
         >>> notes_on_shared(np.arange(100), np.arange(30, 60))[0][:46]
         '30 of the 30 test examples are training exampl'
         >>> notes_on_shared(np.arange(100) // 3, np.arange(30)), notes_on_shared(np.arange(100), np.arange(95, 195))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import leaves
-from tfaudit.runtime.seals import seal, seal_of_json
+from tfaudit.runtime.seals import seal, seal_of_json, seal_of_parts
 
 MOST_BYTES = 2**28
 """About the most bytes of inputs that a fingerprint reads; of larger ones it takes evenly spaced examples."""
@@ -94,7 +93,7 @@ class Fingerprint:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all of it."""
+        """Seal of all of it."""
         return seal_of_json(self.to_json())
 
     def difference(self, other: Fingerprint) -> str:
@@ -115,6 +114,18 @@ class Fingerprint:
         )
 
 
+def digests(batch: Any) -> list[str]:
+    """Return a hash of each example of a batch: an array `(B, ...)`, or a dictionary or tuple of such arrays.
+
+    Example:
+        >>> first, second, third = digests(np.array([[1, 2], [1, 2], [2, 1]]))
+        >>> first == second, first == third
+        (True, False)
+    """
+    columns = [values for _, values in leaves(batch)]
+    return [seal_of_parts(map(_bytes, row))[:32] for row in zip(*columns, strict=True)]
+
+
 def contents(inputs: Any, labels: np.ndarray) -> list[str]:
     """Return a hash of each labelled example of a batch, the same for pixels as integers and as floats.
 
@@ -123,18 +134,9 @@ def contents(inputs: Any, labels: np.ndarray) -> list[str]:
         >>> contents(pixels, np.array([0, 1])) == contents(pixels.astype(float), np.array([0, 1]))
         True
     """
-    columns = [_as_floats(np.asarray(values)) for _, values in leaves(inputs)]
-    rows = zip(*columns, labels.astype(np.int64), strict=True)
-    return [
-        hashlib.blake2b(b"".join(value.tobytes() for value in row), digest_size=8).hexdigest()
-        for row in rows
-    ]
-
-
-def _as_floats(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind in "OSU":
-        return np.array([hashlib.sha256(str(row.tolist()).encode()).digest() for row in values])
-    return values.astype(np.float32)
+    columns = [np.asarray(values) for _, values in leaves(inputs)]
+    floats = [c if c.dtype.kind in "OSU" else c.astype(np.float32) for c in columns]
+    return [digest[:16] for digest in digests((*floats, labels.astype(np.int64)))]
 
 
 def _sums(values: np.ndarray) -> tuple[float, ...]:
@@ -144,13 +146,19 @@ def _sums(values: np.ndarray) -> tuple[float, ...]:
 
 
 def _hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a SHA-256 hash of arrays and their names, shapes and types."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(repr((name, array.shape, array.dtype.str)).encode())
-        is_object = array.dtype.kind == "O"  # whose bytes are addresses
-        digest.update(
-            repr(array.tolist()).encode() if is_object else array.reshape(-1).view(np.uint8).data
-        )
-    return digest.hexdigest()
+    """Return a hash of arrays and their names, shapes and types."""
+    return seal_of_parts(
+        part
+        for name, array in sorted(arrays.items())
+        for part in (repr((name, array.shape, array.dtype.str)).encode(), _bytes(array))
+    )
+
+
+def _bytes(values: Any) -> bytes | memoryview:
+    """Return what is hashed of an array or one of its rows: text and objects as Python shows them."""
+    array = np.ascontiguousarray(values)
+    if (
+        array.dtype.kind in "OSU"
+    ):  # bytes of text depend on the longest one, those of objects are addresses
+        return repr(array.tolist()).encode()
+    return array.reshape(-1).view(np.uint8).data

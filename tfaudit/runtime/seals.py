@@ -24,7 +24,7 @@ def seal_of_json(value: Any, **options: Any) -> str:
     return seal(json.dumps(value, **options))
 
 
-def seal_of_parts(parts: Iterable[bytes]) -> str:
+def seal_of_parts(parts: Iterable[bytes | memoryview]) -> str:
     """Return the seal of a sequence of bytes, without joining them.
 
     Example:

@@ -13,20 +13,20 @@ ENOUGH = 0.9
 """Share of the examples that must be worth as much as different ones for copies to play no part."""
 
 
-def first_copies(contents: Iterable[bytes]) -> np.ndarray:
+def first_copies(contents: Iterable[bytes | str]) -> np.ndarray:
     """Return the position of the first example with the same content, `(N,)` integers; empty contents are unknown.
 
     Example:
         >>> first_copies([b"a", b"b", b"a", b"", b""])
         array([0, 1, 0, 3, 4])
     """
-    first: dict[bytes, int] = {}
+    first: dict[bytes | str, int] = {}
     return np.array(
         [first.setdefault(content, i) if content else i for i, content in enumerate(contents)]
     )
 
 
-def clusters_of_copies(contents: Iterable[bytes], labels: np.ndarray) -> np.ndarray | None:
+def clusters_of_copies(contents: Iterable[bytes | str], labels: np.ndarray) -> np.ndarray | None:
     """Return clusters of copies, `(N,)` integers; None if there are too few copies to matter.
 
     If a content occurs n_i times, all n examples are worth `n^2 / sum n_i^2` different ones: a variance over images is
@@ -51,7 +51,7 @@ def clusters_of_copies(contents: Iterable[bytes], labels: np.ndarray) -> np.ndar
 
 
 def notes_on_copies(
-    contents: Iterable[bytes], clusters: ArrayLike | None = None
+    contents: Iterable[bytes | str], clusters: ArrayLike | None = None
 ) -> tuple[str, ...]:
     """Return a sentence about exact copies among N examples, or nothing without any.
 

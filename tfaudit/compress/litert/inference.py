@@ -14,8 +14,8 @@ from tfaudit.compress.input_range import SAMPLED
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
 from tfaudit.datasets.batches import is_shuffled
-from tfaudit.datasets.copies import digests
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.fingerprint import digests
 from tfaudit.datasets.representative import Sample, representative_positions
 from tfaudit.datasets.structure import joined, mapped, without_lists
 from tfaudit.errors import InputError, require_whole
@@ -119,7 +119,7 @@ def predict_with(
     check_range: bool = True,
 ) -> RankedClasses:
     """Predict as `predict` does, with the inference of a model that is open already."""
-    contents: list[bytes] = []
+    contents: list[str] = []
     ranked = _ranked(
         forward,
         images,
@@ -188,7 +188,7 @@ def _ranked(
     batch_size: int = 256,
     check_range: bool = True,
     is_classifier: bool = False,
-    contents: list[bytes] | None = None,
+    contents: list[str] | None = None,
 ) -> RankedClasses:
     require_whole("k", k, 1)
     allowed = None if classes is None else _allowed(classes)
@@ -217,7 +217,7 @@ def scores_of(
     batch_size: int,
     *,
     check_range: bool = True,
-    contents: list[bytes] | None = None,
+    contents: list[str] | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the outputs of a model for each batch of images, `(B, outputs)`; errors are those of `predict`.
 
