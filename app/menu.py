@@ -67,7 +67,6 @@ def _pages() -> dict[str, ViewerPage]:
         ),
         "more": ViewerPage("more", "More", always=True),
         "negative_flips": _audit_page("negative_flips", "more"),
-        "distortion": _audit_page("distortion", "more"),
         "calibration": _audit_page("calibration", "more"),
     }
     pages = {**Registry("pages", ours)}

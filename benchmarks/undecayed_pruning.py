@@ -311,9 +311,9 @@ def audit(out: Path, data: Path) -> None:
     import pandas as pd
 
     from tfaudit import Predictions
-    from tfaudit.audits.distortion.recall_distortion import distortion
-    from tfaudit.audits.distortion.slope_tests import slope_tests
-    from tfaudit.audits.distortion.slopes import slope_frame
+    from tfaudit.extensions.distortion.recall_distortion import distortion
+    from tfaudit.extensions.distortion.slope_tests import slope_tests
+    from tfaudit.extensions.distortion.slopes import slope_frame
     from tfaudit.stats.intervals import mark_slopes
 
     pd.set_option("display.width", 160, "display.max_columns", 20, "display.max_rows", 200)

@@ -45,13 +45,13 @@ from tests.builders.simulated_studies import (
 )
 from tests.extensions.factors.tables import false_alarms, without_effects
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.gate.checks import FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.audits.verdict.study_verdict import study_verdict
+from tfaudit.extensions.distortion.attenuation import corrected_slope
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 

@@ -196,7 +196,7 @@ COMPOSED = {
     "verdict": {"gate"},
     "planning": {"gate"},
     "operating_points": {"gate"},
-    "gate": {"distortion", "robustness"},
+    "gate": {"robustness"},
     "robustness": {"exemplars"},
     "attributes": {"exemplars"},
     "calibration": {"flips"},

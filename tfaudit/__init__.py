@@ -39,7 +39,6 @@ lazy_names(
         "exemplars": "audits.exemplars.exemplars",
         "chance": "audits.chance.chance",
         "compare": "audits.model_pair.model_pair",
-        "distortion": "audits.distortion.recall_distortion",
         "robustness": "audits.robustness.robustness",
         "groups": "audits.groups.groups",
         "operating_points": "audits.operating_points.operating_points",

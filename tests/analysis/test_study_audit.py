@@ -15,7 +15,6 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import CENTERINGS, class_impact, corrected_together
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.groups.groups import groups
@@ -70,7 +69,6 @@ def test_it_holds_what_the_audits_find(grouped):
     require_equal(study_audit.classes("int8"), among_all(grouped, class_impact))
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
     require_equal(study_audit.chance("int8"), chance(before, after, paired=True, **FEW))
-    require_equal(study_audit.distortion("int8"), distortion(before, after))
     require_equal(study_audit.counts("dense"), count_predictions(before))
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)

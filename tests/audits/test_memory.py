@@ -7,7 +7,6 @@ import pytest
 
 from tests.builders.extension_contracts import contributed
 from tfaudit.audits.calibration.calibration import calibration
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.measurements import measure
@@ -43,7 +42,7 @@ def population(members: int, seed: int, *, paired: bool) -> Predictions:
     return predictions
 
 
-EITHER = (calibration, distortion, flip_rates, intersections, measure)
+EITHER = (calibration, flip_rates, intersections, measure)
 CASES = [(audit, paired) for audit in EITHER for paired in (True, False)]
 
 

@@ -12,7 +12,6 @@ from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
@@ -71,7 +70,7 @@ def tables_of_populations(before, after):
     yield calibration(before, after).frame()
     yield divergence(before, after, paired=True).frame()
     yield from (table(before, after) for table in contributed("TABLES"))
-    yield distortion(before, after).frame()
+    yield from (table(before, after) for table in contributed("POPULATION_TABLES"))
     yield robustness({("fog", 1): before}, {("fog", 1): after}).frame().query("k == 1")
     yield gate(before, after, LIMITS).frame()
     table = summary({"dense": before, "int8": after}, paired=["int8"]).frame()

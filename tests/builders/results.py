@@ -11,7 +11,6 @@ from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
@@ -66,7 +65,6 @@ RESULTS = {
     "tally": lambda: count_predictions(BEFORE),
     "robustness": lambda: robustness(corrupted(2), corrupted(20), clean=(BEFORE, AFTER)),
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
-    "distortion": lambda: distortion(BEFORE, AFTER),
     "calibration": lambda: calibration(BEFORE, AFTER),
     "divergence": lambda: divergence(ONE, OTHER),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),

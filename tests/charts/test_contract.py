@@ -8,21 +8,12 @@ import pandas as pd
 import pytest
 
 from tests.builders.drawings import assert_fits
+from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tests.builders.results import RESULTS, result_of
 from tfaudit.audits.classes.chart import ranked_classes
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.classes.selection_chart import class_choice_chart, range_choice_chart
-from tfaudit.audits.distortion.chart import balance_chart
-from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slope_chart import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.audits.distortion.slope_tables import level_table
-from tfaudit.audits.distortion.slopes import (
-    balance_frame,
-    pooled_frame,
-    slope_frame,
-    slope_intervals,
-)
 from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.model_pair.flips_chart import flips_chart
@@ -40,7 +31,6 @@ from tfaudit.charts.rendering import inline_svg
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
-BY = ("method", "level")
 METHODS = (
     "chart",
     "severity_chart",
@@ -53,17 +43,6 @@ METHODS = (
     "scatter",
 )
 WIDE = ("factors", "factors, binomial", "factors of a study", "plan", "range", "many classes")
-
-
-def slopes_of(*pairs):
-    return slope_frame(
-        {("magnitude", 2 + i): distortion(*pair) for i, pair in enumerate(pairs)}, by=BY
-    )
-
-
-def balances():
-    levels = {(method, 2): distortion(BEFORE, AFTER) for method in ("magnitude", "random")}
-    return balance_chart(balance_frame(levels, by=BY), pooled_frame(levels, by=BY))
 
 
 def level(names=("fog", "snow")):
@@ -84,13 +63,7 @@ COUNTS = pd.DataFrame(
     }
 )
 NAMED = ranked_classes(class_impact(BEFORE, AFTER).frame()).replace({"name": {"3": "owl"}})
-NOTHING = Predictions.from_top1(BEFORE.labels, (BEFORE.labels + 1) % 5, class_names=range(5))
 LONG = "a name that is far too long for the margin of a chart in half a page"
-SLOPES = {
-    "slopes": slopes_of((BEFORE, AFTER), (BEFORE, BEFORE)),
-    "one member": slopes_of((population(1, members=1), population(2, members=1))),
-    "no slope": slopes_of((BEFORE, NOTHING)),
-}
 # Charts of tables, and of results with names or sizes that crowd them.
 OF_TABLES = {
     "range": lambda: range_choice_chart(NAMED, "name", (1, 3)),
@@ -101,7 +74,6 @@ OF_TABLES = {
     "counts": lambda: pie_count_chart(COUNTS),
     "difficulty": lambda: difficulty_bars(result_of("exemplars").difficulty),
     "difficulty, none": lambda: difficulty_bars(result_of("exemplars, none").difficulty),
-    "balances": balances,
     "levels": lambda: relative_change_chart(
         {f"{LONG[:20]} {i}": level().changes() for i in range(12)}, k=5
     ),
@@ -115,15 +87,7 @@ OF_TABLES = {
         *(population(seed, members=1, examples=600, classes=60) for seed in (1, 2))
     ).chart(),
     "flips": lambda: flips_chart(result_of("pairs").flips_frame()),
-    **{
-        f"{name}, {kind}": lambda table=table, draw=draw: draw(table)
-        for name, table in SLOPES.items()
-        for kind, draw in {
-            "slopes": lambda slopes: slope_chart(slopes, slope_intervals(slopes)),
-            "intervals": lambda slopes: interval_chart(slope_intervals(slopes)),
-            "trade-off": lambda slopes: tradeoff_chart(level_table(slopes, dense=1)),
-        }.items()
-    },
+    **dict(contributed("CHARTS")),
 }
 
 

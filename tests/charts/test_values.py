@@ -14,7 +14,6 @@ from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.chance.chart import BINS
 from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.groups.order import largest_losses_first
 from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
@@ -189,20 +188,6 @@ def test_cells_are_marked_where_they_are_significant(levels):
     cells = level.class_frame()
     claimed = cells["verdict"].isin(["lost recall", "gained recall"]).sum()
     assert drawn(class_corruption_chart(level.classes), "#26282e") == claimed > 0
-
-
-# Distortion
-
-
-def test_every_class_of_every_member_is_a_point_and_the_line_has_the_pooled_slope():
-    found = distortion(BEFORE, AFTER)
-    chart = found.chart()
-    assert drawn(chart, BLUE) == 30
-    lines = [rows for rows in chart.to_dict()["datasets"].values() if len(rows) == 2]
-    slopes = {round((end["y"] - start["y"]) / (end["x"] - start["x"]), 9) for start, end in lines}
-    assert slopes == {1.0, round(found.pooled_slope, 9)}
-    said = f"slope {found.pooled_slope:.2f}, r² {found.pooled_r2:.2f}"
-    assert said in inline_svg(chart, "")
 
 
 # Chance

@@ -9,7 +9,6 @@ from tests.builders.sections import cells, sections_of
 from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.charts.rendering import widened
 from tfaudit.outlets.chart_files import study_charts
 from tfaudit.outlets.html import write_report
@@ -21,7 +20,7 @@ from tfaudit.study.variants import Pruned
 @pytest.mark.slow
 def test_a_population_without_more(store):
     found = sections_of(store)
-    assert {"chance", "distortion", "operating-points", "negative-flips"} <= set(found)
+    assert {"chance", "operating-points", "negative-flips"} <= set(found)
     groups_needed = {"groups", "attributes", "trends"}
     more_needed = {"model-pair", "robustness", "factors", "costs", "survey"}
     assert not (groups_needed | more_needed) & set(found)
@@ -31,18 +30,6 @@ def test_a_population_without_more(store):
     assert cells(found["chance"].tables[0])["by chance"] == tuple(
         f"{x:,.1f}" for x in by_chance["expected"]
     )
-    rows = cells(found["distortion"].tables[0])
-    expected = distortion(store.predictions("dense"), store.predictions("int8")).alpha.mean()
-    assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
-    assert rows["slope"][1] == f"{expected:.3f}"
-    assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
-    # These members have no corrected slope, and without one nothing is claimed.
-    assert found["distortion"].findings == (
-        "For no variant do the data show that classes drift apart or move closer together.",
-    )
-    balances = found["distortion"].figures[-1].chart.to_json(validate=False)
-    # As everywhere, not as "magnitude 0.9".
-    assert all(f'"{title}"' in balances for title in rows["variant"])
     points = cells(found["operating-points"].tables[0])
     assert points["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 

@@ -21,8 +21,6 @@ from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.declaration import Declaration
-from tfaudit.audits.distortion.declaration import BALANCES
-from tfaudit.audits.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audits.divergence.declaration import DIVERGENCE
 from tfaudit.audits.divergence.divergence import Divergence, divergence
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
@@ -250,14 +248,6 @@ _ALL = (
         compute=compared(calibration),
         applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
         shown=CALIBRATION,
-    ),
-    Audit(
-        name="distortion",
-        result=Distortion,
-        compute=compared(distortion),
-        options=lambda data, key: {},
-        applies=lambda data, key: key != BASELINE and data.shares_members(key),
-        shown=BALANCES,
     ),
     Audit(
         name="groups",

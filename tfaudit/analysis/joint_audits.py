@@ -32,7 +32,6 @@ JOINT_AUDITS: Mapping[str, JointAudit] = Registry(
     {
         "candidates": "tfaudit.analysis.candidates:CANDIDATES",
         "costs": "tfaudit.analysis.costs:COSTS",
-        "distortion": "tfaudit.analysis.study_distortion:STUDY_DISTORTION",
         "robustness": "tfaudit.analysis.study_robustness:STUDY_ROBUSTNESS",
         "operating_points": "tfaudit.analysis.trade_offs:TRADE_OFFS",
     },

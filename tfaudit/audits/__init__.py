@@ -1,7 +1,7 @@
 """Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
 
 Ground        `Comparison` of two populations, the base `Result` of all results
-Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
+Populations   `class_impact`, `exemplars`, `chance`, `robustness`, `summary`
 Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`
 Two models    `compare`, `gate` with `Limits`
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
@@ -18,10 +18,6 @@ _MODULES = {
     "exemplars.exemplars": ("exemplars", "Exemplars"),
     "chance.chance": ("chance", "Chance"),
     "model_pair.model_pair": ("compare", "PairComparison"),
-    "distortion.recall_distortion": ("distortion", "Distortion"),
-    "distortion.slopes": ("slope_frame", "slope_intervals", "slope_means"),
-    "distortion.slope_tests": ("slope_tests",),
-    "distortion.slope_tables": ("accuracy_table", "level_table", "p_table", "variance_table"),
     "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
     "calibration.calibration": ("calibration", "Calibration"),
     "divergence.divergence": ("divergence", "Divergence"),

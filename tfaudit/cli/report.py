@@ -163,19 +163,20 @@ def _check_files(directory: Path, chosen: Path | None, markdown: Path | None, *,
 
 def _compare(directories: list[Path], path: Path, alpha: float | None) -> None:
     """Print and write the tables of several studies side by side."""
-    from tfaudit.analysis.across_studies import across_studies
+    from tfaudit.analysis.across_studies import named_studies
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.outlets.studies import studies_sections, write_studies
 
     audits = [StudyAudit.open(directory, alpha=alpha, permutations=0) for directory in directories]
     with err.status("Auditing"):
-        result = across_studies(audits)
-    for table in itertools.chain(*(section.tables for section in studies_sections(result))):
+        studies = named_studies(audits)
+        sections = studies_sections(studies)
+    for table in itertools.chain(*(section.tables for section in sections)):
         if table.folded:  # too wide for a terminal
             continue
         out.print(f"\n{table.title}")
         out.print(table.in_terminal(gap=2))
-    out.tell(f"report: {write_studies(result, path)}")
+    out.tell(f"report: {write_studies([*studies], sections, path)}")
 
 
 def show(

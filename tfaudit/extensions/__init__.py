@@ -20,6 +20,7 @@ GROUP = "tfaudit.extensions"
 
 OURS = (
     "detection",
+    "distortion",
     "exports",
     "factors",
     "forecast",
@@ -49,7 +50,8 @@ class Extension:
         names: public names below `tfaudit`, such as "forecast" or "audits.forecast".
         audits: audits of a variant, each a `tfaudit.analysis.audits.Audit`.
         joint_audits: audits of all variants at once, each a `tfaudit.analysis.joint_audits.JointAudit`.
-        joint_sections: sections of a report on several studies, functions of an `AcrossStudies`.
+        joint_sections: sections of a report on several studies, functions of the `StudyAudit` of
+            every study by name.
         pages: pages of the viewer, each a `tfaudit.app.viewer_page.ViewerPage`, for audits that need one of their own.
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.

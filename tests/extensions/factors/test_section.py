@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
-from tfaudit.analysis.across_studies import across_studies
+from tfaudit.analysis.across_studies import named_studies
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.cli import app
 from tfaudit.extensions.factors.regression import Factors
@@ -80,7 +80,7 @@ def test_factors_explain_the_class_accuracies_of_all_studies(tmp_path):
         )
     two = {"name": "two", "variants": levels[:2]}  # sparsities, too few for [P]
     few = StudyAudit.read(make_study(tmp_path / "two", **two), permutations=0)
-    result = across_studies([*several, few])
+    result = named_studies([*several, few])
     rows = joint_table(result)
     assert len(rows) == sum(3 * members for *_, members in places) * len(
         several[0].data.baseline.class_names
@@ -99,7 +99,7 @@ def test_factors_explain_the_class_accuracies_of_all_studies(tmp_path):
     assert {"dataset[T.digits]", "model[T.lenet_r]", "np.exp(sparsity):dataset[T.digits]"} <= terms
     assert least_squares.summary()["rows"] == binomial.summary()["rows"] == len(rows)
     other = StudyAudit.read(make_study(tmp_path / "3", **two | {"name": "3"}), permutations=0)
-    assert joint_factors(across_studies([few, other])) is None
+    assert joint_factors(named_studies([few, other])) is None
 
 
 def test_three_sparsities_explain_class_accuracy(tmp_path):

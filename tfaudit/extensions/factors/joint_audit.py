@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
@@ -25,7 +25,7 @@ def factors_of_study(study_audit: StudyAudit, limits: Limits) -> StudyFactors | 
     return study_factors(study_audit)
 
 
-def factors_of_studies(studies: AcrossStudies) -> Section | None:
+def factors_of_studies(studies: Mapping[str, StudyAudit]) -> Section | None:
     """Return the section of the regressions over all studies; None if none is pruned to three sparsities."""
     from tfaudit.extensions.factors.study_factors import joint_factors
 

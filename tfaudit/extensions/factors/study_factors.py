@@ -2,12 +2,11 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.analysis.audits import pruned_variants
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE, StudyData
@@ -128,15 +127,18 @@ def study_factors(study_audit: StudyAudit) -> StudyFactors | None:
     )
 
 
-def joint_factors(studies: AcrossStudies) -> StudyFactors | None:
+def joint_factors(studies: Mapping[str, StudyAudit]) -> StudyFactors | None:
     """Return the regressions over all studies, [P] 3.1; None if none is pruned to three sparsities."""
     tables = joint_table(studies)
-    return factors_of(tables, studies.alpha) if len(tables) else None
+    if tables.empty:
+        return None
+    first, *_ = studies.values()
+    return factors_of(tables, first.data.alpha)
 
 
-def joint_table(studies: AcrossStudies) -> pd.DataFrame:
+def joint_table(studies: Mapping[str, StudyAudit]) -> pd.DataFrame:
     """Return one row per class, member and pruned variant of all studies; see `class_table`."""
-    data = [study_audit.data for study_audit in studies.study_audits]
+    data = [study_audit.data for study_audit in studies.values()]
     tables = [factor_table(each, keys) for each in data if (keys := pruned_keys(each))]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 

@@ -19,7 +19,6 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
         "groups",
         "intersections",
         "divergence",
-        "distortion",
     ),
     "Which examples": (
         "negative_flips",

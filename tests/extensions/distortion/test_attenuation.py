@@ -7,8 +7,8 @@ from scipy import stats
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.populations import population
 from tests.builders.simulated_studies import Truth, simulate, true_slope
-from tfaudit.audits.distortion.attenuation import corrected_slope
-from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.extensions.distortion.attenuation import corrected_slope
+from tfaudit.extensions.distortion.recall_distortion import distortion
 from tfaudit.predictions import Predictions
 
 

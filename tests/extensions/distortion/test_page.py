@@ -7,8 +7,8 @@ from tests.builders.sections import cells
 from tests.builders.simulated_studies import Truth, simulate
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audits.distortion.recall_distortion import distortion
 from tfaudit.audits.gate.limits import DEFAULT_LIMITS
+from tfaudit.extensions.distortion.recall_distortion import distortion
 from tfaudit.outlets.sections.audit import joint_section
 from tfaudit.store.external import import_predictions
 from tfaudit.study.variants import Quantized

@@ -6,13 +6,13 @@ import pytest
 from scipy import stats
 
 from tests.builders.populations import population
-from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slopes import (
+from tfaudit.errors import InputError
+from tfaudit.extensions.distortion.recall_distortion import distortion
+from tfaudit.extensions.distortion.slopes import (
     slope_frame,
     slope_intervals,
     slope_means,
 )
-from tfaudit.errors import InputError
 
 DENSE = population(1)
 STUDY = {

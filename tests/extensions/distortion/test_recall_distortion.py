@@ -7,7 +7,7 @@ import statsmodels.api as sm
 from tests.builders.populations import population
 from tests.builders.refusals import assert_refused
 from tfaudit.audits.classes.epoch_metrics import intensification
-from tfaudit.audits.distortion.recall_distortion import distortion
+from tfaudit.extensions.distortion.recall_distortion import distortion
 from tfaudit.predictions import Predictions
 
 DENSE, PRUNED = population(1), population(2, hurt=[3])

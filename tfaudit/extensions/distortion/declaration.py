@@ -3,23 +3,23 @@
 from typing import Any
 
 from tfaudit.audits.declaration import Chart, Declaration, Table
-from tfaudit.audits.distortion.slopes import balance_frame, pooled_frame
+from tfaudit.extensions.distortion.slopes import balance_frame, pooled_frame
 
 
 def _slopes(result: Any) -> Any:
-    from tfaudit.audits.distortion.slope_chart import slope_chart
+    from tfaudit.extensions.distortion.slope_chart import slope_chart
 
     return slope_chart(result.named(result.slopes), result.named(result.intervals))
 
 
 def _intervals(result: Any) -> Any:
-    from tfaudit.audits.distortion.slope_chart import interval_chart
+    from tfaudit.extensions.distortion.slope_chart import interval_chart
 
     return interval_chart(result.named(result.intervals))
 
 
 def _balances(result: Any) -> Any:
-    from tfaudit.audits.distortion.chart import balance_chart
+    from tfaudit.extensions.distortion.chart import balance_chart
 
     return balance_chart(balance_frame(result.titled), pooled_frame(result.titled))
 
@@ -66,6 +66,7 @@ DISTORTION = Declaration(
         "the balances after compression on those before. Slope 2: classes lie twice as far "
         "from the average as before; below 1 they lie closer to it."
     ),
+    part="Who pays",
     source="[R] 5 and 6",
     charts=(
         Chart(

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audits.distortion.recall_distortion import distortion
-from tfaudit.audits.distortion.slope_tables import accuracy_table, level_table, variance_table
-from tfaudit.audits.distortion.slopes import slope_frame
+from tfaudit.extensions.distortion.recall_distortion import distortion
+from tfaudit.extensions.distortion.slope_tables import accuracy_table, level_table, variance_table
+from tfaudit.extensions.distortion.slopes import slope_frame
 from tfaudit.predictions import Predictions
 
 DENSE = population(1)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tfaudit.audits.distortion.slope_tables import p_table
-from tfaudit.audits.distortion.slope_tests import slope_tests
+from tfaudit.extensions.distortion.slope_tables import p_table
+from tfaudit.extensions.distortion.slope_tests import slope_tests
 
 MODELS, METHODS, LEVELS = (
     ("resnet20", "resnet32", "resnet110"),

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.classes.class_rates import class_rates
-from tfaudit.audits.distortion.attenuation import corrected_slope
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed
+from tfaudit.extensions.distortion.attenuation import corrected_slope
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.change_intervals import Change
 from tfaudit.stats.intervals import Mark, mark_slopes
@@ -221,7 +221,7 @@ class Distortion(Result):
 
     def chart(self) -> Drawing:
         """Draw normalised balance after against before with the pooled slope, one panel of [R] figures 5 to 8."""
-        from tfaudit.audits.distortion.chart import balance_chart
+        from tfaudit.extensions.distortion.chart import balance_chart
 
         return balance_chart(
             self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.audits.distortion.recall_distortion import Distortion
 from tfaudit.errors import InputError
+from tfaudit.extensions.distortion.recall_distortion import Distortion
 from tfaudit.stats.intervals import Mark, mark_slopes
 
 _VALUES = (
@@ -39,7 +39,7 @@ def slope_frame(
 
     Example:
         >>> from tfaudit import Predictions
-        >>> from tfaudit.audits.distortion.recall_distortion import distortion
+        >>> from tfaudit.extensions.distortion.recall_distortion import distortion
         >>> dense = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 0])
         >>> slope_frame({0.5: distortion(dense, dense)})[["level", "member", "alpha", "variance_after"]]
            level  member  alpha  variance_after

@@ -26,8 +26,8 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
     drawn equally from all panels, and the title says so.
 
     Args:
-        points: table that `tfaudit.audits.distortion.slopes.balance_frame` returns.
-        panels: table that `tfaudit.audits.distortion.slopes.pooled_frame` returns.
+        points: table that `tfaudit.extensions.distortion.slopes.balance_frame` returns.
+        panels: table that `tfaudit.extensions.distortion.slopes.pooled_frame` returns.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = _titled(panels, factors)

@@ -3,7 +3,6 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.audits.distortion.chart import group_names
 from tfaudit.charts.style import (
     AMBER,
     BLUE,
@@ -17,6 +16,7 @@ from tfaudit.charts.style import (
     row_axis,
     tooltips,
 )
+from tfaudit.extensions.distortion.chart import group_names
 
 HEIGHT = 180  # height of the chart of accuracy and slope in pixels
 
@@ -29,8 +29,8 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     """Draw [R] figures 1-4: a box and a dot per model for every level, coloured by the interval of the slope.
 
     Args:
-        slopes: table that `tfaudit.audits.distortion.slopes.slope_frame` returns.
-        intervals: table that `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
+        slopes: table that `tfaudit.extensions.distortion.slopes.slope_frame` returns.
+        intervals: table that `tfaudit.extensions.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
     """
     factors = _factors(intervals)
     table = _marked(slopes.merge(intervals[[*factors, "mark"]], on=factors), factors)
@@ -49,7 +49,7 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     """Draw [R] figures 9-12: the slope of every level with its confidence interval.
 
     Args:
-        intervals: table that `tfaudit.audits.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
+        intervals: table that `tfaudit.extensions.distortion.slopes.corrected_intervals` or `slope_intervals` returns.
     """
     table = _marked(intervals, _factors(intervals))
     levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
@@ -68,7 +68,7 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
     The dashed line marks both the accuracy before compression and a slope of 1.
 
     Args:
-        levels: table that `tfaudit.audits.distortion.slope_tables.level_table` returns.
+        levels: table that `tfaudit.extensions.distortion.slope_tables.level_table` returns.
     """
     others = [name for name in _factors(levels) if name != "level"]
     table = levels.assign(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from tfaudit.audits.distortion.slopes import factors_of, groups_of, slope_means
 from tfaudit.errors import InputError
+from tfaudit.extensions.distortion.slopes import factors_of, groups_of, slope_means
 
 
 def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:

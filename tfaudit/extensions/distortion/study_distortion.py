@@ -13,14 +13,14 @@ from tfaudit.analysis.audits import pruned_variants
 from tfaudit.analysis.joint_audits import JointAudit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.audits.distortion.declaration import DISTORTION
-from tfaudit.audits.distortion.recall_distortion import Distortion
-from tfaudit.audits.distortion.slope_tables import level_table, p_table, variance_table
-from tfaudit.audits.distortion.slope_tests import slope_tests
-from tfaudit.audits.distortion.slopes import corrected_intervals, slope_frame
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import listed
+from tfaudit.extensions.distortion.declaration import DISTORTION
+from tfaudit.extensions.distortion.recall_distortion import Distortion
+from tfaudit.extensions.distortion.slope_tables import level_table, p_table, variance_table
+from tfaudit.extensions.distortion.slope_tests import slope_tests
+from tfaudit.extensions.distortion.slopes import corrected_intervals, slope_frame
 from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
 
@@ -103,7 +103,7 @@ class StudyDistortion(Result):
 
     def chart(self) -> Drawing:
         """Draw mean accuracy and mean slope of every variant."""
-        from tfaudit.audits.distortion.slope_chart import tradeoff_chart
+        from tfaudit.extensions.distortion.slope_chart import tradeoff_chart
 
         return tradeoff_chart(self.named(level_table(self.slopes)))
 
