@@ -30,7 +30,6 @@ class JointAudit:
 JOINT_AUDITS: Mapping[str, JointAudit] = Registry(
     "joint_audits",
     {
-        "candidates": "tfaudit.analysis.candidates:CANDIDATES",
         "costs": "tfaudit.analysis.costs:COSTS",
         "robustness": "tfaudit.analysis.study_robustness:STUDY_ROBUSTNESS",
         "operating_points": "tfaudit.analysis.trade_offs:TRADE_OFFS",

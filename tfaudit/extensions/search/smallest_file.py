@@ -129,7 +129,7 @@ class SmallestFile(Result):
 
     def chart(self) -> Drawing:
         """Draw the size of every candidate that was tried against the change in its worst class."""
-        from tfaudit.audits.gate.candidates_chart import candidates_chart
+        from tfaudit.extensions.search.chart import candidates_chart
 
         return candidates_chart(self.table, self.limits.worst_class_drop_pp)
 

@@ -26,7 +26,6 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
         "trends",
     ),
     "In use": (
-        "candidates",
         "operating_points",
         "costs",
         "robustness",

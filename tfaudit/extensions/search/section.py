@@ -11,6 +11,7 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.verdict.study_verdict import CHANGES
+from tfaudit.extensions.search.chart import candidates_chart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +39,6 @@ class Candidates(Result):
 
     def chart(self) -> Drawing:
         """Draw the size of every candidate and the change of its worst class."""
-        from tfaudit.audits.gate.candidates_chart import candidates_chart
-
         return candidates_chart(self.table, None)
 
 
@@ -54,6 +53,7 @@ CANDIDATES = JointAudit(
     shown=Declaration(
         name="candidates",
         title="Candidates",
+        part="In use",
         question="Which files were tried, and which was chosen?",
         method=(
             "All examples judge plain files and files in floats, but for those that calibrate int8; other files are "
