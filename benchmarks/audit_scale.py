@@ -45,7 +45,6 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.population.machine import peak_memory
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
@@ -126,7 +125,7 @@ def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarra
     Modes that tie are settled by the class number, as `DataFrame.mode` lists them.
     """
     before, after = fresh(before), fresh(after)
-    return class_impact(before, after).published.p, exemplars(before, after, ties="lowest").index
+    return class_impact(before, after).published.p, np.flatnonzero(before.modal() != after.modal())
 
 
 def fresh(population: Predictions) -> Predictions:

@@ -46,26 +46,9 @@ def test_a_class_without_examples_has_no_recall():
         np.int64, st.tuples(st.integers(1, 7), st.integers(1, 6)), elements=st.integers(0, 3)
     )
 )
-def test_modal_label_equals_scipy_and_its_mirror(votes):
+def test_modal_label_equals_scipy(votes):
     predictions = Predictions.from_top1(np.zeros(votes.shape[1], int), votes)
     np.testing.assert_array_equal(predictions.modal(), scipy.stats.mode(votes, axis=0).mode)
-    mirrored = Predictions.from_top1(np.zeros(votes.shape[1], int), 3 - votes)
-    np.testing.assert_array_equal(predictions.modal("highest"), 3 - mirrored.modal("lowest"))
-
-
-def test_confidence_breaks_ties_by_the_mass_of_stored_ranks():
-    ranked = [[[0, 1]], [[1, 0]], [[2, 1]], [[2, 1]], [[1, 2]]]  # classes 1 and 2 tie
-    probabilities = [[[0.9, 0.1]], [[0.9, 0.1]], [[0.6, 0.4]], [[0.6, 0.4]], [[0.9, 0.1]]]
-    predictions = Predictions([0], ranked, probabilities)
-    assert predictions.modal("lowest") == [1]
-    assert predictions.modal("highest") == [2]
-    assert predictions.modal("confidence") == [
-        1
-    ]  # .1 + .9 + .4 + .4 + .9 = 2.7 against .6 + .6 + .1 = 1.3
-    flipped = Predictions(
-        [0], ranked, [[[0.9, 0.1]], [[0.3, 0.1]], [[0.9, 0.1]], [[0.9, 0.1]], [[0.3, 0.2]]]
-    )
-    assert flipped.modal("confidence") == [2]
 
 
 def test_logits_and_their_probabilities_rank_alike(rng):
@@ -160,8 +143,6 @@ def test_classes_may_be_called_by_name_wherever_names_are_known(rng):
 def test_questions_that_cannot_be_answered():
     predictions = Predictions([0], [[[0]]])
     assert_refused("k: got 2, expected 1 to 1", predictions.accuracy, 2)
-    assert_refused("expected 'lowest', 'highest' or 'confidence'", predictions.modal, "random")
-    assert_refused("without probabilities", predictions.modal, "confidence")
     assert_refused(
         "scores: got nan in row 0, class 0, expected finite numbers",
         Predictions.from_scores,
@@ -193,8 +174,7 @@ def test_cached_arrays_are_read_only(rng):
     for cached in (
         predictions.correct(2),
         predictions.right(2),
-        predictions.modal("highest"),
-        predictions.modal("confidence"),
+        predictions.modal(),
     ):
         with pytest.raises(ValueError, match="read-only"):
             cached[0] = 0

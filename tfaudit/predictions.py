@@ -24,7 +24,7 @@ from tfaudit.runtime.names import clean_names, clean_texts
 from tfaudit.stats.class_numbers import class_numbers, distinct_names, numbered_name
 from tfaudit.stats.copies import clusters_of_copies
 from tfaudit.stats.group_codes import cluster_codes
-from tfaudit.stats.modes import TIES, modal_classes, modal_labels
+from tfaudit.stats.modes import modal_classes
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.stats.ranking import (
     RankedClasses,
@@ -135,7 +135,6 @@ class Predictions:
         """Forget results that every comparison with a baseline needs."""
         self._right: dict[int, np.ndarray] = {}
         self._recall: np.ndarray | None = None
-        self._modal: dict[str, np.ndarray] = {}
         self._modal_classes: BestClasses | None = None
 
     @classmethod
@@ -405,32 +404,12 @@ class Predictions:
             counts[member] = np.bincount(classes, votes, self.num_classes)
         return counts
 
-    def modal(self, ties: str = "lowest") -> np.ndarray:
-        """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
+    def modal(self) -> np.ndarray:
+        """Return the `(N,)` modal labels: the class that most members predict, of several the lowest number, [F] 2.3.
 
-        Ties between classes go to the "lowest" or "highest" index, or by "confidence" to the highest mean probability
-        (`tfaudit.stats.modal_labels`). `modal_classes` leaves them open.
+        `modal_classes` leaves ties open.
         """
-        require_one_of("ties", ties, TIES)
-        if ties == "confidence" and not self.has_probabilities:
-            raise InputError(
-                "ties", "'confidence' for predictions without probabilities", "lowest or highest"
-            )
-        if ties not in self._modal:
-            self._modal[ties] = frozen(self._modal_labels(ties))
-        return self._modal[ties]
-
-    def _modal_labels(self, ties: str) -> np.ndarray:
-        modes = self.modal_classes()
-        labels = modes.first.copy()  # the lowest of those that tie
-        if ties == "confidence" and modes.ties:
-            index = np.unique(modes.ties.rows)
-            known = np.stack([self.member_probabilities(i)[index] for i in range(self.num_members)])
-            tied = self.best_of(index).ties
-            labels[index] = modal_labels(self.ranked[:, index], known, ties=ties, tied=tied)
-        if ties == "highest":
-            labels[modes.ties.rows] = modes.ties.classes  # ascending: the last one stays
-        return labels
+        return frozen(self.modal_classes().first)
 
     def modal_classes(self) -> BestClasses:
         """Return, for every example, the class that most members predict, or several that tie."""

@@ -92,7 +92,7 @@ def test_modal_classes_are_those_of_exact_votes(scores, size):
         sum(leaders(g, i).isdisjoint(leaders(~g, i)) for i in range(scores.shape[1]))
         for g in groups
     ]
-    assert_array_equal(count_changed_modes(groups, first[..., None], tied=tied), expected)
+    assert_array_equal(count_changed_modes(groups, first, tied), expected)
 
 
 def test_more_than_sixteen_classes_tie():

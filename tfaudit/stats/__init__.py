@@ -4,7 +4,7 @@ Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_inter
 Counts        `mcnemar`, `mcnemar_false_alarms` and `paired_interval` of pairs; `compare_proportions`,
               `exact_interval`
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
-Modal labels  `modal_labels`, `count_changed_modes`
+Modal labels  `modal_classes`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
 Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
@@ -32,7 +32,7 @@ _MODULES = {
     ),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
-    "modes": ("count_changed_modes", "modal_labels"),
+    "modes": ("count_changed_modes", "modal_classes"),
     "multiplicity": ("adjust", "interim_level", "interim_sizes"),
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),

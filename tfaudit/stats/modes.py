@@ -9,21 +9,11 @@ import numpy as np
 
 from tfaudit.stats.ties import BestClasses, Ties
 
-TIES = ("lowest", "highest", "confidence")
-"""Tie rules: the mode is the class with the lowest or the highest index, or with the highest mean probability."""
-
-UNDECIDED = "undecided"
-"""Tie rule by which all most frequent classes are modal labels: two groups differ if they have none in common."""
-
 COUNTS_AT_ONCE = 2**20
 """(classes, groups, examples) cells of a block: its arrays fit the processor's cache."""
 
 VOTES_AT_ONCE = 2**19
 """(members, examples) votes of a block, which take 100 bytes each while they are counted."""
-
-GRAIN, TOLERANCE = 2.0**-40, 2.0**-20
-"""Probabilities are summed as multiples of the grain, so exactly in any order. Means that differ by at most the
-tolerance, 1e-6, are equal: probabilities stored as float32 have no more than seven digits."""
 
 VOTE = 720_720
 """Parts of a vote, so that sums of shares are exact in any order: 1/m of it is whole for every m up to 16."""
@@ -113,106 +103,37 @@ def modal_classes(first: np.ndarray, tied: Ties | None = None) -> BestClasses:
     return BestClasses(modes, Ties(ties.rows[order], ties.classes[order]))
 
 
-def modal_labels(
-    ranked: np.ndarray,
-    probabilities: np.ndarray | None = None,
-    *,
-    ties: str = "lowest",
-    tied: Ties | None = None,
-) -> np.ndarray:
-    """Return the class that most members predict, `(N,)`, of the type of `ranked`.
-
-    Args:
-        ranked: `(n, N, k)` integers, the members' classes, best first; only ties="confidence" needs k > 1.
-        probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
-        ties: tie rule, one of `TIES`, "lowest" class number by default. With "confidence" the class of the highest mean
-            probability wins, the lowest of those whose means are equal to six digits; a class outside a member's stored
-            ranks counts 0 for that member.
-        tied: predictions that tie, as in `modal_classes`.
-
-    Example:
-        >>> ranked = np.array([[[4, 9]], [[9, 4]]])
-        >>> modal_labels(ranked), modal_labels(ranked, np.array([[[0.7, 0.2]], [[0.8, 0.1]]]), ties="confidence")
-        (array([4]), array([9]))
-    """
-    votes = _Votes(ranked[:, :, 0], tied)
-    modes = ranked[0, :, 0].copy()
-    everyone = np.ones((1, len(ranked)), bool)
-    for examples, candidates in _contested(votes, len(ranked)):
-        modes[examples] = candidates[:, 0]
-        for block, choices, leads in _leaders(
-            everyone, votes, ranked, probabilities, examples, candidates, ties
-        ):
-            modes[block] = choices[np.arange(len(block)), leads[:, 0, 0].argmax(0)]
-    return modes
-
-
 def count_changed_modes(
-    first: np.ndarray,
-    ranked: np.ndarray,
-    probabilities: np.ndarray | None = None,
-    *,
-    ties: str = UNDECIDED,
-    tied: Ties | None = None,
+    first: np.ndarray, best: np.ndarray, tied: Ties | None = None
 ) -> np.ndarray:
-    """Count the examples whose modal label differs between the first group and the other members, `(P,)` int64.
-
-    The modal labels of a group are those that `modal_labels` returns.
+    """Count the examples on which the first group and the other members have no modal label in common, `(P,)` int64.
 
     Args:
         first: `(P, n)` booleans, true for members of the first group, which has the same size >= 1 in all rows.
-        ranked: `(n, N, k)` integers, the members' classes, best first.
-        probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
-        ties: tie rule, one of `TIES`, or "undecided" (the default): an example counts if the groups have no modal label
-            in common.
+        best: `(n, N)` integers, the members' best classes.
         tied: predictions that tie, as in `modal_classes`.
 
     Example:
-        >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
+        >>> count_changed_modes(np.array([[True, True, False]]), np.array([[3, 7], [3, 7], [3, 8]]))
         array([1])
     """
-    votes = _Votes(ranked[:, :, 0], tied)
+    votes = _Votes(best, tied)
     smallest = int(min(first[0].sum(), (~first[0]).sum()))
+    groups = np.stack([first, ~first]).astype(float)
     changed = np.zeros(len(first), np.int64)
     for examples, candidates in _contested(votes, smallest):
-        for _, _, leads in _leaders(
-            first, votes, ranked, probabilities, examples, candidates, ties
-        ):
+        rivals = candidates.shape[1]
+        if rivals == 1:
+            continue
+        step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
+        for start in range(0, len(examples), step):
+            block = slice(start, start + step)
+            counts = np.stack(
+                [groups @ votes.of(choice, examples[block]) for choice in candidates[block].T]
+            )
+            leads = counts == counts.max(0)
             changed += (~(leads[:, 0] & leads[:, 1]).any(0)).sum(1)
     return changed
-
-
-def _leaders(
-    first: np.ndarray,
-    votes: _Votes,
-    ranked: np.ndarray,
-    probabilities: np.ndarray | None,
-    examples: np.ndarray,
-    candidates: np.ndarray,
-    ties: str,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield blocks of examples `(E,)`, their candidates `(E, m)`, and which of these lead each group, `(m, 2, P, E)`.
-
-    Votes are counted by matrix products of groups with votes. A single candidate needs no count.
-    """
-    groups = np.stack([first, ~first]).astype(float)
-    rivals = candidates.shape[1]
-    step = max(1, COUNTS_AT_ONCE // (2 * len(first) * rivals))
-    if rivals == 1:
-        return
-    for start in range(0, len(examples), step):
-        block = examples[start : start + step]
-        choices = candidates[start : start + step]
-        counts = np.stack([groups @ votes.of(choice, block) for choice in choices.T])
-        leads = counts == counts.max(0)
-        if ties == "confidence" and probabilities is not None:
-            leads = _most_confident(
-                groups, leads, ranked[:, block], choices, probabilities[:, block]
-            )
-        if ties != UNDECIDED:
-            order = slice(None, None, -1 if ties == "highest" else 1)
-            leads[order] &= np.cumsum(leads[order], axis=0) == 1  # the first in this order
-        yield block, choices, leads
 
 
 def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -250,20 +171,3 @@ def _contested(votes: _Votes, smallest: int) -> Iterator[tuple[np.ndarray, np.nd
         rivals = np.bincount(example, minlength=len(split))
         for m in np.unique(rivals):
             yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
-
-
-def _most_confident(
-    groups: np.ndarray,
-    leads: np.ndarray,
-    ranked: np.ndarray,
-    candidates: np.ndarray,
-    likely: np.ndarray,
-) -> np.ndarray:
-    """Return which of the leading candidates have the highest mean probability in each group."""
-    mass = []
-    for choice in candidates.T:
-        # A class has at most one rank.
-        own = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)
-        mass.append(groups @ (np.round(own / GRAIN) * GRAIN))
-    tied = np.where(leads, mass, -1.0)
-    return tied >= tied.max(0) - TOLERANCE * groups.sum(2)[..., None]

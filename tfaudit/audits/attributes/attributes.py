@@ -13,7 +13,6 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require_level
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, group_codes
-from tfaudit.stats.modes import UNDECIDED
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions
 
@@ -75,7 +74,6 @@ def attributes(
     compressed: Predictions,
     table: pd.DataFrame,
     *,
-    ties: str = UNDECIDED,
     alpha: float = 0.05,
 ) -> Attributes:
     """Test for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
@@ -85,7 +83,6 @@ def attributes(
         compressed: the compressed population, on the same examples.
         table: `(N,)` rows in the order of the examples; its index is ignored. A column of booleans or of 0 and 1 is one
             attribute; in any other column each value is an attribute. Missing values are a value of their own.
-        ties: tie rule of `exemplars`, "undecided" by default.
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -100,7 +97,7 @@ def attributes(
         0   blurred   yes        1.0            0.0  Fisher exact
     """
     require_level("alpha", alpha)
-    identified = exemplars(baseline, compressed, ties=ties)
+    identified = exemplars(baseline, compressed)
     count = baseline.num_examples
     if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__

@@ -15,7 +15,7 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.predictions import Predictions
-from tfaudit.stats.modes import TIES, UNDECIDED, count_changed_modes
+from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import Ties
@@ -130,7 +130,6 @@ def chance(
     paired: bool | None = None,
     alpha: float = 0.05,
     centering: str = "member",
-    ties: str = UNDECIDED,
 ) -> Chance:
     """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
@@ -152,7 +151,6 @@ def chance(
         alpha: level of the tests per class: a class is significant if p <= alpha.
         centering: what the test of the classes subtracts from each recall, "member" (the member's own accuracy) by
             default; one of `CENTERINGS`, see `class_impact`.
-        ties: rule that picks the mode of tied classes, "undecided" by default; see `exemplars`.
 
     Raises:
         InputError: different examples, an invalid option, or pairs that do not hold every member once.
@@ -168,7 +166,6 @@ def chance(
     """
     require_one_of("centering", centering, CENTERINGS)
     comparison = Comparison(baseline, compressed, paired, alpha)
-    require_one_of("ties", ties, (UNDECIDED, *TIES))
     populations = (baseline, compressed)
     pairs = comparison.partners
     order = _order(*populations, pairs)
@@ -177,8 +174,7 @@ def chance(
     assignments = assign(
         first, second, permutations=permutations, seed=seed, paired=pairs is not None
     )
-    ranked, probabilities, tied = _all_members(populations, ties, order)
-    changed = count_changed_modes(assignments.first, ranked, probabilities, ties=ties, tied=tied)
+    changed = count_changed_modes(assignments.first, *_all_members(populations, order))
     pies = assignments.null(changed)
     classes = None
     if min(first, second) > 1:
@@ -215,29 +211,12 @@ def _order(
 
 
 def _all_members(
-    populations: tuple[Predictions, Predictions], ties: str, order: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None, Ties]:
-    """Return the ranked classes `(K1 + K2, N, k)` of all members as far as modes need them, probabilities, and ties."""
+    populations: tuple[Predictions, Predictions], order: np.ndarray
+) -> tuple[np.ndarray, Ties]:
+    """Return the best classes `(K1 + K2, N)` of all members, and their ties."""
     everyone = [
-        (population, i) for population in populations for i in range(population.num_members)
+        population.best(i) for population in populations for i in range(len(population.top1))
     ]
     members = [everyone[i] for i in order]
-    tied = Ties.joined(
-        [population.best(i).ties for population, i in members],
-        [populations[0].num_examples] * len(order),
-    )
-    if ties != "confidence":
-        return np.stack([population.ranked[i, :, :1] for population, i in members]), None, tied
-    if not all(population.has_probabilities for population in populations):
-        got = "'confidence' for predictions without probabilities"
-        raise InputError("ties", got, "lowest or highest")
-    first, second = (population.ranked.shape[2] for population in populations)
-    if first != second:
-        got = f"'confidence' for {first} and {second} ranks"
-        raise InputError("ties", got, "equally many ranks")
-    classes = np.stack([population.ranked[i] for population, i in members])
-    return (
-        classes,
-        np.stack([population.member_probabilities(i) for population, i in members]),
-        tied,
-    )
+    tied = Ties.joined([best.ties for best in members], [populations[0].num_examples] * len(order))
+    return np.stack([best.first for best in members]), tied

@@ -16,12 +16,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import require_one_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
-from tfaudit.stats.modes import TIES, UNDECIDED
 from tfaudit.stats.ratios import ratio
-from tfaudit.stats.ties import BestClasses, Ties
+from tfaudit.stats.ties import BestClasses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +33,7 @@ class Exemplars(Result):
         probability: `(N,)` probability that the modal label changes if ties are settled at random.
         pies: one row per PIE; see `frame`.
         difficulty: mean accuracy per population, group and k; see `exemplars`.
-        published: number of PIEs by [F]'s rule, "lowest".
-        tie_changes: number of examples that are a PIE under only one of the two rules, by every other tie rule.
-        ties: the tie rule used: "undecided", or one of `TIES`.
+        published: number of PIEs by [F]'s rule: ties go to the class with the lowest number.
     """
 
     index: np.ndarray
@@ -48,9 +44,7 @@ class Exemplars(Result):
     probability: np.ndarray
     pies: pd.DataFrame
     difficulty: pd.DataFrame
-    tie_changes: Mapping[str, int]
     published: int
-    ties: str
     notes = ()
 
     def frame(self) -> pd.DataFrame:
@@ -137,8 +131,6 @@ class Exemplars(Result):
             "published": self.published,
             "baseline_mode_right": int(right[0].sum()),
             "compressed_mode_right": int(right[1].sum()),
-            "ties": self.ties,
-            "tie_changes": dict(self.tie_changes),
         }
 
     def chart(self) -> Drawing:
@@ -148,12 +140,11 @@ class Exemplars(Result):
         return difficulty_chart(self.difficulty)
 
 
-def exemplars(
-    baseline: Predictions, compressed: Predictions, *, ties: str = UNDECIDED
-) -> Exemplars:
+def exemplars(baseline: Predictions, compressed: Predictions) -> Exemplars:
     """Find the examples whose modal label differs between the two populations: [F] 2.3. True labels are not used.
 
-    A member whose best classes tie votes for each of them with an equal share.
+    A member whose best classes tie votes for each of them with an equal share. An example is a PIE only if the two
+    populations have no modal label in common.
 
     The result's `difficulty` has one row per `population` (baseline, compressed), `group` (PIE, non-PIE, all) and `k`
     (1; 5 if stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over members (NaN if empty).
@@ -161,12 +152,9 @@ def exemplars(
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        ties: rule that picks the mode among the most frequent classes: "undecided" (the default) keeps all of them, so
-            an example is a PIE only if the two populations have no modal label in common. "lowest" (as in [F]),
-            "highest" (class index) and "confidence" pick a single one.
 
     Raises:
-        InputError: different examples, an unknown tie rule, or one that needs probabilities where there are none.
+        InputError: different examples.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])
@@ -175,14 +163,10 @@ def exemplars(
         array([2])
     """
     require_same_examples(baseline, compressed)
-    require_one_of("ties", ties, (UNDECIDED, *TIES))
-    modes = _modes(baseline, ties), _modes(compressed, ties)
+    modes = baseline.modal_classes(), compressed.modal_classes()
     probability = 1 - modes[0].agreement(modes[1])
     changed = probability == 1
     index = np.flatnonzero(changed)
-    known = baseline.has_probabilities and compressed.has_probabilities
-    rules = [rule for rule in TIES if rule != ties and (known or rule != "confidence")]
-    by_rule = {rule: baseline.modal(rule) != compressed.modal(rule) for rule in {"lowest", *rules}}
     names = baseline.class_names
     baseline_share, baseline_entropy = _votes(baseline, index)
     compressed_share, compressed_entropy = _votes(compressed, index)
@@ -207,9 +191,7 @@ def exemplars(
         pies=pd.DataFrame(columns),
         difficulty=_difficulty({"baseline": baseline, "compressed": compressed}, changed),
         probability=probability,
-        tie_changes={rule: int(np.sum(changed != by_rule[rule])) for rule in rules},
-        published=int(by_rule["lowest"].sum()),
-        ties=ties,
+        published=int(np.sum(baseline.modal() != compressed.modal())),
     )
 
 
@@ -222,12 +204,6 @@ def changed_modes(baseline: Predictions, compressed: Predictions) -> np.ndarray:
         array([False, False])
     """
     return baseline.modal_classes().agreement(compressed.modal_classes()) == 0
-
-
-def _modes(population: Predictions, ties: str) -> BestClasses:
-    if ties == UNDECIDED:
-        return population.modal_classes()
-    return BestClasses(population.modal(ties), Ties.none())
 
 
 def _votes(population: Predictions, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
