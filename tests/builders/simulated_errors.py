@@ -1,9 +1,11 @@
 """Simulated errors of a regression before and after compression, whose mean increases by a known amount."""
 
 import numpy as np
-from scipy import integrate, stats
+from scipy import stats
 
-from tfaudit import Limits, Outcomes, gate
+from tfaudit import Limits, Outcomes
+from tfaudit.audits.gate.gate import judge
+from tfaudit.audits.gate.measurements import measure_outcomes
 
 KINDS = ("normal", "skewed", "heavy", "clusters")
 """Kinds of errors; the last are in clusters of ten."""
@@ -35,17 +37,10 @@ def draw(
     return before, np.maximum(after, 0), clusters, true
 
 
-def expected_heavy() -> float:
-    """Return the mean of |e + t| - |e|: e is normal, t has three degrees of freedom."""
-
-    def weighted(x: float) -> float:
-        folded = np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2) + x * (1 - 2 * stats.norm.cdf(-x))
-        return float(stats.t.pdf(x, 3) * folded)
-
-    return 2 * integrate.quad(weighted, 0, np.inf)[0] - float(np.sqrt(2 / np.pi))
-
-
-HEAVY = expected_heavy()
+HEAVY = float(
+    stats.t(3).expect(lambda noise: stats.foldnorm.mean(abs(noise))) - stats.halfnorm.mean()
+)
+"""Mean of |e + noise| - |e|: e is normal, the noise has three degrees of freedom."""
 
 
 def error_rates(
@@ -55,9 +50,12 @@ def error_rates(
     wrong = []
     before, after, clusters, true = draw(kind, rng, studies, examples)
     for errors in zip(before, after, strict=True):
-        sides = [Outcomes(side, errors=True, clusters=clusters) for side in errors]
+        measured = measure_outcomes(
+            *(Outcomes(side, errors=True, clusters=clusters) for side in errors)
+        )
         above, below = (
-            gate(*sides, Limits(mean_error_increase=true / factor)).outcome for factor in (1.1, 0.9)
+            judge(measured, Limits(mean_error_increase=true / factor)).outcome
+            for factor in (1.1, 0.9)
         )
         wrong.append((above == "pass", below == "fail"))
     passes, fails = np.mean(wrong, axis=0)
