@@ -49,9 +49,9 @@ from tfaudit.audits.gate.checks import FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import measure
-from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.audits.verdict.study_verdict import study_verdict
 from tfaudit.extensions.distortion.attenuation import corrected_slope
+from tfaudit.extensions.planning.lossless_model import pilot_model, promise_interval
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 

@@ -194,7 +194,6 @@ SHARED = {"classes", "comparison", "declaration", "doubts", "result", "ties"}
 COMPOSED = {
     "summary": {"chance", "exemplars", "flips"},
     "verdict": {"gate"},
-    "planning": {"gate"},
     "operating_points": {"gate"},
     "gate": {"robustness"},
     "robustness": {"exemplars"},

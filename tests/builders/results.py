@@ -21,7 +21,6 @@ from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.operating_points.operating_points import operating_points, trade_offs
-from tfaudit.audits.planning.planning import guessed_model, guessed_spread, plan, plan_gate
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.summary.summary import audit_variant, summary
@@ -79,10 +78,6 @@ RESULTS = {
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
     ),
     "pairs": lambda: compare(ONE, OTHER),
-    "plan": lambda: plan(guessed_spread(), 3),
-    "gate plan": lambda: plan_gate(
-        guessed_model(guessed_spread()), Limits(overall_drop_pp=20), members=[2], images=[50]
-    ),
     "measurements": lambda: measure(BEFORE, AFTER),
     "measurements, single": lambda: measure(ONE, OTHER),
     "study verdict": lambda: study_verdict(

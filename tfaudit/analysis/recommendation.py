@@ -16,10 +16,10 @@ from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.gate.checks import FAIL
 from tfaudit.audits.gate.gate import MISSING, Verdict
 from tfaudit.audits.gate.limits import MORE_THAN_PREDICTIONS, Limits, quantity_of
-from tfaudit.audits.planning.lossless_model import PLANNED
 from tfaudit.audits.robustness.condition_rates import level_in_words
 from tfaudit.audits.verdict.study_verdict import StudyVerdict
 from tfaudit.errors import bytes_in_words
+from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.stats.ratios import member_mean
 from tfaudit.store.files import file_seal
 
@@ -186,7 +186,9 @@ def _next_command(
     most_images = study_audit.measurements(key).classes.examples.max()
     model = _file(study_audit, BASELINE, data.members[BASELINE][0])
     searched = dataclasses.replace(limits, **dict.fromkeys(MORE_THAN_PREDICTIONS))
-    plannable = PLANNED if data.group_columns else [*{*PLANNED} - {"group_drop_pp"}]
+    plannable = {*PUBLIC_NAMES.get("audits.PLANNED", ())}
+    if not data.group_columns:
+        plannable -= {"group_drop_pp"}
     if binding.name == MISSING:
         further.append(f"--allow-missing {binding.value:.0f}")
     elif verdict.outcome == FAIL:

@@ -4,7 +4,7 @@ Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `robustness`, `summary`
 Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`
 Two models    `compare`, `gate` with `Limits`
-Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
+Verdict       `measure` once, then `judge` and `study_verdict` for any limits
 Groups        `groups`, `intersections`, `attributes`, `trends`
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
 """
@@ -40,15 +40,6 @@ _MODULES = {
     "gate.measurements": ("measure", "Measurements"),
     "gate.limits": ("Limits",),
     "verdict.study_verdict": ("study_verdict", "StudyVerdict"),
-    "planning.planning": (
-        "plan",
-        "plan_gate",
-        "pilot_spread",
-        "guessed_spread",
-        "guessed_model",
-        "Plan",
-        "GatePlan",
-    ),
 }
 
 lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

@@ -16,7 +16,6 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     cost,
     doctor,
     gate,
-    plan,
     prepare,
     recipes,
     report,

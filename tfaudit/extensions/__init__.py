@@ -25,6 +25,7 @@ OURS = (
     "factors",
     "forecast",
     "mixed_precision",
+    "planning",
     "quantization_aware",
     "ray",
     "remedies",

@@ -19,6 +19,7 @@ from tfaudit.cli.options import ALPHA, Group, ImageOptions, changed, option, ref
 from tfaudit.cli.outputs import output_folder
 from tfaudit.compress.model_files import errors_naming, require_keras_file
 from tfaudit.errors import InputError, require, require_least
+from tfaudit.extensions import PUBLIC_NAMES
 from tfaudit.extensions.search.search_settings import FINE_TUNING, SearchSettings
 
 if TYPE_CHECKING:
@@ -205,12 +206,12 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
         out.tell(f"these examples, for tfaudit gate --examples: {directory}/judged.csv")
     else:
         from tfaudit.audits.gate.checks import CANNOT_JUDGE
-        from tfaudit.audits.planning.planning import PLANNED
         from tfaudit.extensions.search.candidate_store import flatbuffer_path
 
+        planned = {*PUBLIC_NAMES.get("audits.PLANNED", ())}
         closest = flatbuffer_path(directory, found.chosen)
         out.tell(f"No candidate passes; the closest is {closest}.")
-        if found.outcome == CANNOT_JUDGE and found.limits.as_dict().keys() & {*PLANNED}:
+        if found.outcome == CANNOT_JUDGE and found.limits.as_dict().keys() & planned:
             out.tell(f"next, for how many images decide: {_plan(found, directory)}")
         elif found.outcome != CANNOT_JUDGE and not trained:
             out.tell(f"next, with pruned candidates: {_with_training(directory)}")

@@ -12,14 +12,14 @@ import pandas as pd
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.gate.limits import QUANTITIES, Limits
 from tfaudit.audits.gate.measurements import Measurements
-from tfaudit.audits.planning.lossless_model import (
+from tfaudit.audits.result import Drawing, Result
+from tfaudit.errors import InputError, listed, require, require_least, require_level
+from tfaudit.extensions.planning.lossless_model import (
     PLANNED,
     LosslessModel,
     pilot_model,
     promise_interval,
 )
-from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require, require_least, require_level
 from tfaudit.stats.moderated_variances import LEAST_GROUPS
 from tfaudit.stats.precision import SampleSize, Spread
 
@@ -75,7 +75,7 @@ class Plan(Result):
 
     def chart(self) -> Drawing:
         """Draw the half-widths over the images, one line per number of members."""
-        from tfaudit.audits.planning.chart import plan_chart
+        from tfaudit.extensions.planning.chart import plan_chart
 
         return plan_chart(self.frame(), self.half_width)
 
@@ -195,7 +195,7 @@ class GatePlan(Result):
 
     def chart(self) -> Drawing:
         """Draw the share of studies that pass over the images, one line per number of members."""
-        from tfaudit.audits.planning.chart import gate_plan_chart
+        from tfaudit.extensions.planning.chart import gate_plan_chart
 
         return gate_plan_chart(self.frame(), POWER)
 

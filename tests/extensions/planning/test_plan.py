@@ -83,7 +83,7 @@ def test_a_pilot_of_populations_and_of_single_models(tmp_path, run, tfaudit, ref
 
 @pytest.mark.slow
 def test_the_documentation_prints_what_is_printed(run):
-    page = (Path(__file__).parents[2] / "docs/shipping.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/shipping.md").read_text()
     block = page.split("    tfaudit plan --paired --flips .03\n\n")[1].split("\n\nWith ")[0]
     shown = run("--paired", "--flips", 0.03)
     assert block.split() == shown.split()

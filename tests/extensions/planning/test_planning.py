@@ -12,15 +12,15 @@ from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.gate.gate import judge
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
-from tfaudit.audits.planning.lossless_model import pilot_model, promise_interval
-from tfaudit.audits.planning.planning import (
+from tfaudit.errors import InputError
+from tfaudit.extensions.planning.lossless_model import pilot_model, promise_interval
+from tfaudit.extensions.planning.planning import (
     guessed_model,
     guessed_spread,
     pilot_spread,
     plan,
     plan_gate,
 )
-from tfaudit.errors import InputError
 
 
 def passing(truth, limits, seeds, **sizes):

@@ -11,7 +11,7 @@ def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
     """Draw half-widths of the interval over images, one line per number of members; both axes are logarithmic.
 
     Args:
-        frame: table that `tfaudit.audits.planning.planning.Plan.frame` returns.
+        frame: table that `tfaudit.extensions.planning.planning.Plan.frame` returns.
         half_width: wanted half-width in percentage points, drawn as a dashed line.
     """
     scale = alt.Scale(type="log", nice=False)
@@ -24,7 +24,7 @@ def gate_plan_chart(frame: pd.DataFrame, wanted: float) -> Drawing:
     """Draw the share of studies that pass over images, one line per number of members; images are logarithmic.
 
     Args:
-        frame: table that `tfaudit.audits.planning.planning.GatePlan.frame` returns.
+        frame: table that `tfaudit.extensions.planning.planning.GatePlan.frame` returns.
         wanted: wanted share, drawn as a dashed line.
     """
     percent = alt.Axis(format="%")

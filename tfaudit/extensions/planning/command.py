@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import out
 from tfaudit.cli.flags import renamed
 from tfaudit.cli.gate_limits import GateFile, LimitFlags, read_limits
 from tfaudit.cli.options import StudyAlpha, option
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
     from tfaudit.analysis.study_data import StudyData
     from tfaudit.audits.gate.limits import Limits
-    from tfaudit.audits.planning.lossless_model import LosslessModel
-    from tfaudit.audits.planning.planning import GatePlan, Plan
+    from tfaudit.extensions.planning.lossless_model import LosslessModel
+    from tfaudit.extensions.planning.planning import GatePlan, Plan
 
 GUESSES = "Guesses where there is no pilot"
 
 
-@app.command()
 def plan(
     *,
     pilot: Annotated[
@@ -95,8 +94,8 @@ def plan(
     Example: tfaudit plan --paired --flips .03
     """
     from tfaudit.audits.comparison import Comparison
-    from tfaudit.audits.planning.lossless_model import PLANNED
-    from tfaudit.audits.planning.planning import (
+    from tfaudit.extensions.planning.lossless_model import PLANNED
+    from tfaudit.extensions.planning.planning import (
         IMAGES,
         MEMBERS,
         guessed_model,
@@ -104,7 +103,7 @@ def plan(
         pilot_spread,
         plan_gate,
     )
-    from tfaudit.audits.planning.planning import plan as plan_study
+    from tfaudit.extensions.planning.planning import plan as plan_study
 
     is_width = half_width is None or half_width > 0
     require(is_width, "half_width", half_width, "percentage points above 0")
