@@ -312,9 +312,9 @@ def audit(out: Path, data: Path) -> None:
 
     from tfaudit import Predictions
     from tfaudit.extensions.distortion.recall_distortion import distortion
+    from tfaudit.extensions.distortion.slope_marks import mark_slopes
     from tfaudit.extensions.distortion.slope_tests import slope_tests
     from tfaudit.extensions.distortion.slopes import slope_frame
-    from tfaudit.stats.intervals import mark_slopes
 
     pd.set_option("display.width", 160, "display.max_columns", 20, "display.max_rows", 200)
     for path in sorted(out.glob("*.npz")):

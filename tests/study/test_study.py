@@ -53,7 +53,6 @@ def test_recalibrated_statistics_stand_in_key_and_title_and_change_no_seed():
     }
     one, other = (study.member_seed(variant.key, 3) for variant in study.variants)
     assert one == other == a_study(variants=(plain,)).member_seed(plain.key, 3)
-    assert a_study(variants=(recalibrated,)).shared_settings == "finetune recalibrated"
 
 
 def test_forked_variants_have_the_seeds_of_the_dense_one_and_are_its_pairs():

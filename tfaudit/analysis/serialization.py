@@ -54,9 +54,9 @@ def pack(result: object, kind: Any = None, label: str = "") -> bytes:
         TypeError: a value has another type than its field, or an unsupported one.
 
     Example:
-        >>> from tfaudit.stats.intervals import Mark, mark_slopes
-        >>> mark = mark_slopes([1.1, 1.2, 1.3], levels=1)
-        >>> unpack(pack(mark), Mark) == mark
+        >>> from tfaudit.stats.least_squares import Line, line
+        >>> fit = line([0, 1, 2], [1, 3, 4])
+        >>> unpack(pack(fit), Line) == fit
         True
     """
     files: Files = {}

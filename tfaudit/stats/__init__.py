@@ -1,13 +1,13 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
-Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
+Means         `welch`, `paired_test`, `smallest_p`, `mean_interval`
 Counts        `mcnemar`, `mcnemar_false_alarms` and `paired_interval` of pairs; `compare_proportions`,
               `exact_interval`
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_classes`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
-Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
+Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin)
 Confidence    `squared_gaps`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
@@ -30,7 +30,7 @@ _MODULES = {
         "pixel_entropy",
         "tilt",
     ),
-    "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
+    "intervals": ("MeanInterval", "mean_interval"),
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_classes"),
     "multiplicity": ("adjust", "interim_level", "interim_sizes"),
@@ -41,9 +41,7 @@ _MODULES = {
     "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),
     "t_tests": (
-        "MeanTest",
         "TTests",
-        "compare_means",
         "paired_test",
         "smallest_p",
         "welch",

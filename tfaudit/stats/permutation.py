@@ -117,26 +117,20 @@ def assign(
     return Assignments(rows, exact)
 
 
-def count_significant(
-    first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None, *, alpha: float = 0.05
-) -> np.ndarray:
+def count_significant(first: np.ndarray, values: np.ndarray, *, alpha: float) -> np.ndarray:
     """Count the columns with p <= alpha for every assignment: `(P,)` int64. Arguments are those of `permuted_welch`.
 
     Example:
         >>> values = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [2.0, 7.0], [4.0, 8.0], [6.0, 9.0]])
-        >>> count_significant(np.array([[1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0]], bool), values)
+        >>> count_significant(np.array([[1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0]], bool), values, alpha=0.05)
         array([1, 0])
     """
     step = max(1, TESTS_AT_ONCE // values.shape[1])
     blocks = (first[start : start + step] for start in range(0, len(first), step))
-    return np.concatenate(
-        [(permuted_welch(block, values, shift) <= alpha).sum(1) for block in blocks]
-    )
+    return np.concatenate([(permuted_welch(block, values) <= alpha).sum(1) for block in blocks])
 
 
-def permuted_welch(
-    first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None
-) -> np.ndarray:
+def permuted_welch(first: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Compute two-sided p-values of Welch's tests between the members in the first group and the others, `(P, C)`.
 
     The moments of all groups are matrix products of the assignments with the values and their squares.
@@ -144,29 +138,26 @@ def permuted_welch(
     Args:
         first: `(P, n)` booleans, true for members of the first group, which has the same size >= 2 in all rows.
         values: `(n, C)` floats, shares; means that differ by less than 1e-12 count as equal. NaN in a column gives NaN.
-        shift: `(n,)` floats, 0 by default; their mean over a group is subtracted from its mean; its variance is
-            unchanged.
 
     Example:
         >>> values = np.array([[1.0], [2.0], [3.0], [2.0], [4.0], [6.0]])
         >>> permuted_welch(np.array([[1, 1, 1, 0, 0, 0]], bool), values).round(4)
         array([[0.2209]])
     """
-    shift = np.zeros(len(values)) if shift is None else shift - shift.mean()
     # Centred, so that the variance is not a small difference of large numbers; exactly 0 where all members are equal.
     values = values - np.where(values.min(0) == values.max(0), values[0], values.mean(0))
     # Rounding must not decide whether a group is constant: the ranks of the values are exact.
     ranks = stats.rankdata(values, method="dense", axis=0)
 
     def moments(group: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the shifted means, their squared errors, and the degrees of freedom."""
+        """Return the means, their squared errors, and the degrees of freedom."""
         size = int(group[0].sum())
         members = group.astype(np.float64)
         mean = members @ values / size
         variance = np.maximum(members @ values**2 - size * mean**2, 0) / (size - 1)
         constant = size * (members @ ranks**2) == (members @ ranks) ** 2
         error = np.where(constant, 0.0, variance / size)
-        return mean - (members @ shift / size)[:, None], error, size - 1
+        return mean, error, size - 1
 
     mean1, error1, free1 = moments(first)
     mean2, error2, free2 = moments(~first)

@@ -1,4 +1,4 @@
-"""t-tests of means: two independent samples (Welch), pairs, and one-sided tests of single samples.
+"""t-tests of means: two independent samples (Welch), and pairs.
 
 Constant samples have no variance to test against. If their means are equal, p is 1; otherwise p is the smallest that a
 permutation of the members can reach (`smallest_p`): two members that agree are weak evidence, and p is never 0.
@@ -9,15 +9,12 @@ Samples that do not match or are too small, and a level outside (0, 1), raise `I
 import dataclasses
 import math
 import sys
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
-from tfaudit.errors import InputError, require, require_level, require_one_of
-
-ALTERNATIVES = ("two-sided", "less", "greater")
+from tfaudit.errors import InputError, require, require_level
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,36 +37,24 @@ class TTests:
     high: np.ndarray
 
 
-@dataclasses.dataclass(frozen=True)
-class MeanTest:
-    """One test, with the fields of `TTests`; t, df and p are NaN where a sample is too small or holds NaN."""
-
-    difference: float
-    t: float
-    df: float
-    p: float
-
-
-def smallest_p(first: int, second: int, *, paired: bool, alternative: str = "two-sided") -> float:
+def smallest_p(first: int, second: int, *, paired: bool) -> float:
     """Compute the smallest p-value that a permutation of the members of two groups can reach.
 
-    The observed assignment of members to groups is one of `C(K1 + K2, K1)`, or one of `2^K` exchanges within pairs. A
-    two-sided test counts the opposite extreme too.
+    The observed assignment of members to groups is one of `C(K1 + K2, K1)`, or one of `2^K` exchanges within pairs. The
+    opposite extreme counts, too.
 
     Args:
         first: size of the first group, K1 >= 1.
         second: size of the second group; equal to `first` if paired.
         paired: whether members are exchanged within pairs only.
-        alternative: alternative hypothesis, one of `ALTERNATIVES`; "two-sided" by default.
 
     Example:
         >>> smallest_p(2, 2, paired=False), smallest_p(4, 4, paired=True)
         (0.3333333333333333, 0.125)
     """
     assignments = 2**first if paired else math.comb(first + second, first)
-    sides = 2 if alternative == "two-sided" else 1
     # A fraction of integers does not overflow, however many members there are.
-    return min(1.0, max(sides / assignments, sys.float_info.min))
+    return min(1.0, max(2 / assignments, sys.float_info.min))
 
 
 def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
@@ -118,64 +103,6 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
     mean, error, free = _moments(np.round(first - second, 12), "first")
     least = smallest_p(free + 1, free + 1, paired=True)
     return _tests(mean, np.sqrt(error), np.full(mean.shape, float(free)), least, confidence)
-
-
-def compare_means(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    paired: bool,
-    alternative: str = "two-sided",
-    equal_var: bool = False,
-) -> MeanTest:
-    """Test whether two means are equal with one of SciPy's t-tests.
-
-    If nothing varies, a difference of 0 gives t = 0 (p = 1 two-sided, 0.5 one-sided). Any other difference gives t =
-    +-inf and p = `smallest_p`, or p = 1 if it contradicts the alternative.
-
-    Args:
-        first: `(K1,)` floats.
-        second: `(K2,)` floats; K2 = K1 if paired.
-        paired: whether value i of `first` belongs to value i of `second`.
-        alternative: "less" if the mean of `first` is expected to be the smaller one, "greater", or "two-sided" (the
-            default).
-        equal_var: whether to pool the variances of independent samples (Student) or not (Welch, the default).
-
-    Example:
-        >>> compare_means([1.0, 1.1, 1.3], [1.2, 1.3, 1.6], paired=True, alternative="less").p.round(4)
-        np.float64(0.0099)
-    """
-    require_one_of("alternative", alternative, ALTERNATIVES)
-    first = np.asarray(first, np.float64)
-    second = np.asarray(second, np.float64)
-    if paired and len(first) != len(second):
-        raise InputError("second", f"{len(second)} values", f"{len(first)} as in first, for pairs")
-    if not len(first) or not len(second):
-        return MeanTest(np.nan, np.nan, np.nan, np.nan)
-    # A difference below 1e-12 is rounding and must not look like variance.
-    samples = (
-        [np.round(first - second, 12)] if paired else [np.round(first, 12), np.round(second, 12)]
-    )
-    difference = samples[0].mean() - (0.0 if paired else samples[1].mean())
-    if any(len(sample) < 2 or np.isnan(sample).any() for sample in samples):
-        return MeanTest(difference, np.nan, np.nan, np.nan)
-    if all(np.ptp(sample) == 0 for sample in samples):
-        t = float(_noiseless_t(difference))
-        # The probability of the tail that starts at an infinite t, or at 0.
-        against = {"two-sided": abs(t), "less": -t, "greater": t}[alternative]
-        p = special.ndtr(-against) * (2 if alternative == "two-sided" else 1)
-        least = smallest_p(len(first), len(second), paired=paired, alternative=alternative)
-        return MeanTest(difference, t, np.nan, max(float(p), least))
-    with warnings.catch_warnings():
-        # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
-        warnings.filterwarnings(
-            "ignore", "Precision loss occurred in moment calculation", RuntimeWarning
-        )
-        if paired:
-            test = stats.ttest_1samp(samples[0], 0.0, alternative=alternative)
-        else:
-            test = stats.ttest_ind(*samples, equal_var=equal_var, alternative=alternative)
-    return MeanTest(difference, test.statistic, test.df, test.pvalue)
 
 
 def welch_from_moments(

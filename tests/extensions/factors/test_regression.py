@@ -22,8 +22,8 @@ from tests.extensions.factors.tables import (
     simulated,
     without_effects,
 )
+from tfaudit.extensions.factors.clustered_errors import clustered_errors
 from tfaudit.extensions.factors.regression import factors, factors_glm
-from tfaudit.stats.clustered_errors import clustered_errors
 
 PAPER_REFERENCE = {name: levels[0] for name, levels in PAPER_LEVELS.items()}
 FORMULA = (

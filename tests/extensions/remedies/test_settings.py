@@ -68,14 +68,6 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
     assert len(one.smoke().variants) == len(remedies)
 
 
-def test_settings_that_all_variants_share():
-    shared = study(
-        Pruned(0.5, treatment="finetune", remedy="distillation"),
-        Pruned(**FINETUNED, remedy="distillation"),
-    )
-    assert shared.shared_settings == "finetune, distilled"
-
-
 def test_smoke_keeps_one_of_each_remedy():
     training = Training(epochs=3, validation=0.1)
     variants = [

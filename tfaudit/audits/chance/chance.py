@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audits.classes.classes import CENTERINGS
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
-from tfaudit.errors import InputError, listed, require_one_of
+from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
-from tfaudit.stats.ratios import ratio
 from tfaudit.stats.ties import Ties
 
 PIES, CLASSES = "PIEs", "significant classes"
@@ -129,7 +127,6 @@ def chance(
     seed: int = 0,
     paired: bool | None = None,
     alpha: float = 0.05,
-    centering: str = "member",
 ) -> Chance:
     """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
@@ -149,8 +146,6 @@ def chance(
         seed: seed of the random assignments.
         paired: whether members are compared in pairs (see `Comparison`); None pairs them by `compressed.parents`.
         alpha: level of the tests per class: a class is significant if p <= alpha.
-        centering: what the test of the classes subtracts from each recall, "member" (the member's own accuracy) by
-            default; one of `CENTERINGS`, see `class_impact`.
 
     Raises:
         InputError: different examples, an invalid option, or pairs that do not hold every member once.
@@ -164,7 +159,6 @@ def chance(
         0                 PIEs         1       0.4  0.4            20
         1  significant classes         0       0.0  1.0            20
     """
-    require_one_of("centering", centering, CENTERINGS)
     comparison = Comparison(baseline, compressed, paired, alpha)
     populations = (baseline, compressed)
     pairs = comparison.partners
@@ -181,11 +175,8 @@ def chance(
         published = [population.by_argmax() for population in populations]
         recall = np.concatenate([population.recall() for population in published])
         accuracy = np.concatenate([population.accuracy() for population in published])
-        # Under "population" a group's mean accuracy is subtracted: it depends on the assignment, and moves means only.
-        centred = {"member": recall - accuracy[:, None], "ratio": ratio(recall, accuracy[:, None])}
-        values = np.round(centred.get(centering, recall), 12)[order]
-        shift = accuracy[order] if centering == "population" else None
-        classes = assignments.null(count_significant(assignments.first, values, shift, alpha=alpha))
+        values = np.round(recall - accuracy[:, None], 12)[order]
+        classes = assignments.null(count_significant(assignments.first, values, alpha=alpha))
     notes = []
     if pies.smallest_p > alpha:
         few = f"So few members have only {pies.permutations} assignments"

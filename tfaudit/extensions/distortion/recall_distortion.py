@@ -13,9 +13,9 @@ from tfaudit.audits.classes.class_rates import class_rates
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed
 from tfaudit.extensions.distortion.attenuation import corrected_slope
+from tfaudit.extensions.distortion.slope_marks import Mark, mark_slopes
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.change_intervals import Change
-from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
 from tfaudit.stats.member_rows import all_in_order
 from tfaudit.stats.ratios import normalised_balance, ratio

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.errors import InputError, require, require_one_of
+from tfaudit.extensions.distortion.mean_tests import compare_means
 from tfaudit.extensions.distortion.slopes import factors_of, groups_of, in_order
-from tfaudit.stats.t_tests import compare_means
 
 
 def slope_tests(

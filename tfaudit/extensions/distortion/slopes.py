@@ -9,7 +9,7 @@ import pandas as pd
 
 from tfaudit.errors import InputError
 from tfaudit.extensions.distortion.recall_distortion import Distortion
-from tfaudit.stats.intervals import Mark, mark_slopes
+from tfaudit.extensions.distortion.slope_marks import Mark, mark_slopes
 
 _VALUES = (
     "member",

@@ -18,10 +18,10 @@ from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import listed
 from tfaudit.extensions.distortion.declaration import DISTORTION
 from tfaudit.extensions.distortion.recall_distortion import Distortion
+from tfaudit.extensions.distortion.slope_marks import Mark
 from tfaudit.extensions.distortion.slope_tables import level_table, p_table, variance_table
 from tfaudit.extensions.distortion.slope_tests import slope_tests
 from tfaudit.extensions.distortion.slopes import corrected_intervals, slope_frame
-from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
 
 SAME_SLOPE = 0.05

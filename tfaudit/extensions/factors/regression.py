@@ -18,8 +18,8 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require_level
+from tfaudit.extensions.factors.clustered_errors import clustered_errors
 from tfaudit.extensions.factors.design import KEYS, Design, design, redundant, term_title
-from tfaudit.stats.clustered_errors import clustered_errors
 
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 SIGNS = {"greater": 1.0, "less": -1.0}

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from tfaudit.stats.clustered_errors import clustered_errors
+from tfaudit.extensions.factors.clustered_errors import clustered_errors
 
 
 def design(rng, clusters=7, rows=60):
