@@ -19,6 +19,7 @@ GROUP = "tfaudit.extensions"
 """Group of the entry points that lead to extensions of other packages."""
 
 OURS = (
+    "corruptions",
     "detection",
     "distortion",
     "exports",
@@ -57,6 +58,7 @@ class Extension:
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
         variants: classes of variants by family, each a subclass of `tfaudit.study.variants.Variant`.
+        corruptions: corruptions of images, each a `tfaudit.datasets.corruptions.registry.Corruption`.
         kinds: kinds of quantization, each a `tfaudit.study.quantization.QuantizationKind`.
         candidates: further candidates of a search, classes such as `mixed_precision.candidates.LayersInFloat`.
         remedies: remedies of pruned variants, each a `tfaudit.study.remedies.Remedy`.
@@ -82,6 +84,7 @@ class Extension:
     limits: Places = dataclasses.field(default_factory=dict)
     quantities: Places = dataclasses.field(default_factory=dict)
     variants: Places = dataclasses.field(default_factory=dict)
+    corruptions: Places = dataclasses.field(default_factory=dict)
     kinds: Places = dataclasses.field(default_factory=dict)
     candidates: Places = dataclasses.field(default_factory=dict)
     remedies: Places = dataclasses.field(default_factory=dict)

@@ -1,7 +1,6 @@
 """`corrupt`: applies a corruption of ImageNet-C and CIFAR-C to a batch of images."""
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -59,25 +58,18 @@ def corrupt(
     if scale is None:
         scale = "cifar" if edge <= CIFAR_EDGE else "imagenet"
     require(scale in SCALES, "scale", scale, "'imagenet', 'cifar' or None")
-    corruption = CORRUPTIONS[name]
+    try:
+        corruption = CORRUPTIONS[name]
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, f"corrupt {name}") or error from None
     constants: Constants = getattr(corruption, scale)[severity - 1]
     if scale == "cifar" and corruption.cifar_edge:
         constants = tuple(value * edge / corruption.cifar_edge for value in constants)
-    try:
-        function: Callable[..., np.ndarray] = getattr(
-            importlib.import_module(f"{__package__}.{corruption.module}"), name
-        )
-    except ModuleNotFoundError as error:
-        raise missing_extra(error, f"corrupt {name}") or error from None
-    if corruption.textured:
-        from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
-
-        function = partial(
-            function, textures=frosted_panes() if textures is None else read_textures(textures)
-        )
+    function = corruption.function
+    if corruption.textures is not None:
+        function = partial(function, textures=corruption.textures(textures))
     elif textures is not None:
-        takers = ", ".join(repr(name) for name, entry in CORRUPTIONS.items() if entry.textured)
-        raise InputError("textures", f"textures for {name!r}", f"none: only {takers} takes them")
+        raise InputError("textures", f"textures for {name!r}", "none, as it takes no textures")
     corrupted = np.empty(images.shape, np.uint8)
     stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
     rng = np.random.Generator(stream)

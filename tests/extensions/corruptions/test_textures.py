@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from PIL import Image
 
 from tfaudit.datasets.corruptions.corrupt import corrupt
-from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 from tfaudit.errors import InputError
+from tfaudit.extensions.corruptions.textures import frosted_panes, read_textures
 
 
 @pytest.fixture

@@ -122,6 +122,11 @@ def _standard(field: np.ndarray) -> np.ndarray:
     return (field - field.mean()) / field.std()
 
 
+def frosted(paths: Sequence[str | Path] | None) -> tuple[np.ndarray, ...]:
+    """Return frosted panes: pictures in files, or procedural ones."""
+    return frosted_panes() if paths is None else read_textures(paths)
+
+
 def read_textures(paths: Sequence[str | Path]) -> tuple[np.ndarray, ...]:
     """Read pictures of frost, uint8 `(H, W, 3)` each, RGB; ImageNet-C draws from the first five of its six.
 

@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 from numpy.random import Generator
 
-from tfaudit.datasets.corruptions import draws
+from tfaudit.datasets.corruptions.registry import corruption, single
+from tfaudit.extensions.corruptions import draws
 
 NEGLIGIBLE = 1e-4
 """Taps with a smaller weight change no pixel."""
@@ -25,11 +26,18 @@ def smoothed(image: np.ndarray, sigma: float) -> np.ndarray:
     return cv2.sepFilter2D(image, cv2.CV_32F, taps, taps, borderType=cv2.BORDER_REPLICATE)
 
 
+# sigma
+@corruption(single(1, 2, 3, 4, 6), single(0.4, 0.6, 0.7, 0.8, 1))
 def gaussian_blur(image: np.ndarray, rng: Generator, sigma: float) -> np.ndarray:
     """Blur with a Gaussian."""
     return rounded(smoothed(image, sigma))
 
 
+# radius, sigma of the antialiasing
+@corruption(
+    ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+    ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+)
 def defocus_blur(
     image: np.ndarray, rng: Generator, radius: float, alias_sigma: float
 ) -> np.ndarray:
@@ -48,6 +56,11 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
     return disk[margin : len(disk) - margin, margin : len(disk) - margin]
 
 
+# sigma, largest displacement, rounds
+@corruption(
+    ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+    ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
+)
 def glass_blur(
     image: np.ndarray, rng: Generator, sigma: float, reach: int, rounds: int
 ) -> np.ndarray:
@@ -101,6 +114,10 @@ def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.nd
     return origin
 
 
+# radius, sigma
+@corruption(
+    ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)), ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
+)
 def motion_blur(image: np.ndarray, rng: Generator, radius: int, sigma: float) -> np.ndarray:
     """Blur along a random line at most 45 degrees from the horizontal, fading to one side."""
     return rounded(streaked(image.astype(np.float32), radius, sigma, rng.uniform(-45, 45)))
@@ -124,6 +141,11 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
     )
 
 
+# zoom factors: upper bound, excluded, and step
+@corruption(
+    ((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
+    ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01)),
+)
 def zoom_blur(image: np.ndarray, rng: Generator, bound: float, step: float) -> np.ndarray:
     """Average the image and its copies zoomed in by the factors from 1 to below `bound`."""
     factors = np.arange(1, bound, step)

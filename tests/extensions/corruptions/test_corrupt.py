@@ -146,7 +146,7 @@ IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
         ({"scale": "mnist"}, "scale: got 'mnist', expected 'imagenet', 'cifar' or None"),
         (
             {"textures": ["a.png"]},
-            "textures: got textures for 'fog', expected none: only 'frost' takes them",
+            "textures: got textures for 'fog', expected none, as it takes no textures",
         ),
     ],
 )

@@ -6,9 +6,12 @@ import cv2
 import numpy as np
 from numpy.random import Generator
 
-from tfaudit.datasets.corruptions.blur import rounded
+from tfaudit.datasets.corruptions.registry import corruption, single
+from tfaudit.extensions.corruptions.blur import rounded
 
 
+# added to HSV's value
+@corruption(single(0.1, 0.2, 0.3, 0.4, 0.5), single(0.05, 0.1, 0.15, 0.2, 0.3))
 def brightness(image: np.ndarray, rng: Generator, added: float) -> np.ndarray:
     """Increase HSV's value; hue and saturation stay."""
     value = image if image.ndim == 2 else _extremes(image)[0][..., np.newaxis]
@@ -25,6 +28,8 @@ def _brightened(added: float) -> np.ndarray:
     return np.rint(channel.clip(0, 255)).astype(np.uint8).ravel()
 
 
+# factor
+@corruption(single(0.4, 0.3, 0.2, 0.1, 0.05), single(0.75, 0.5, 0.4, 0.3, 0.15))
 def contrast(image: np.ndarray, rng: Generator, factor: float) -> np.ndarray:
     """Pull every channel towards its mean."""
     means = np.array(cv2.mean(image)[: 1 if image.ndim == 2 else 3])
@@ -32,6 +37,11 @@ def contrast(image: np.ndarray, rng: Generator, factor: float) -> np.ndarray:
     return cv2.LUT(image, table[np.newaxis] if image.ndim == 3 else table)
 
 
+# factor of HSV's saturation, added to it
+@corruption(
+    ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
+    ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
+)
 def saturate(image: np.ndarray, rng: Generator, factor: float, added: float) -> np.ndarray:
     """Multiply HSV's saturation by a factor and add to it; a grey image has none and stays as it is.
 

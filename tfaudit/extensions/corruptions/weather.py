@@ -4,9 +4,10 @@ import cv2
 import numpy as np
 from numpy.random import Generator
 
-from tfaudit.datasets.corruptions import draws
-from tfaudit.datasets.corruptions.blur import rounded, smoothed, streaked, zoom_matrix
-from tfaudit.datasets.corruptions.textures import clouds
+from tfaudit.datasets.corruptions.registry import corruption
+from tfaudit.extensions.corruptions import draws
+from tfaudit.extensions.corruptions.blur import rounded, smoothed, streaked, zoom_matrix
+from tfaudit.extensions.corruptions.textures import clouds, frosted
 
 WATER = np.array((175, 238, 238), np.float32)
 """Pale turquoise, RGB."""
@@ -14,6 +15,11 @@ MUD = np.array((63, 42, 20), np.float32)
 """Brown, RGB."""
 
 
+# density, decay of the fractal's roughness
+@corruption(
+    ((1.5, 2), (2.0, 2), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4)),
+    ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
+)
 def fog(image: np.ndarray, rng: Generator, density: float, decay: float) -> np.ndarray:
     """Add clouds, and scale the result so that the brightest pixel keeps its value."""
     height, width = image.shape[:2]
@@ -25,6 +31,12 @@ def fog(image: np.ndarray, rng: Generator, density: float, decay: float) -> np.n
     )
 
 
+# weights of the image and of the frost, scale of the texture
+@corruption(
+    ((1, 0.4, 1), (0.8, 0.6, 1), (0.7, 0.7, 1), (0.65, 0.7, 1), (0.6, 0.75, 1)),
+    ((1, 0.2, 0.2), (1, 0.3, 0.2), (0.9, 0.4, 0.2), (0.85, 0.4, 0.2), (0.75, 0.45, 0.2)),
+    textures=frosted,
+)
 def frost(
     image: np.ndarray,
     rng: Generator,
@@ -49,6 +61,23 @@ def frost(
     )
 
 
+# mean and deviation of the noise, zoom, threshold, radius and sigma of the streaks, weight of the image
+@corruption(
+    (
+        (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+        (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+        (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+        (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+        (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+    ),
+    (
+        (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+        (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+        (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+        (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+        (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+    ),
+)
 def snow(
     image: np.ndarray,
     rng: Generator,
@@ -77,6 +106,23 @@ def snow(
     return rounded(whitened + _like(image, flakes + flakes[::-1, ::-1]))
 
 
+# mean, deviation and sigma of the noise, threshold, strength of water or sigma of mud, 1 for mud
+@corruption(
+    (
+        (0.65, 0.3, 4, 0.69, 0.6, 0),
+        (0.65, 0.3, 3, 0.68, 0.6, 0),
+        (0.65, 0.3, 2, 0.68, 0.5, 0),
+        (0.65, 0.3, 1, 0.65, 1.5, 1),
+        (0.67, 0.4, 1, 0.65, 1.5, 1),
+    ),
+    (
+        (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+        (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+        (0.65, 0.3, 1, 0.69, 0.5, 0),
+        (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+        (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+    ),
+)
 def spatter(
     image: np.ndarray,
     rng: Generator,

@@ -10,11 +10,11 @@ from skimage.filters import gaussian
 from skimage.metrics import structural_similarity
 
 from tests.builders.nightly import and_nightly
-from tests.datasets.corruptions.reference import reference, streak, tfds
-from tfaudit.datasets.corruptions.blur import streaked
+from tests.extensions.corruptions.reference import reference, streak, tfds
 from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.datasets.corruptions.registry import SEVERITIES
-from tfaudit.datasets.corruptions.textures import clouds
+from tfaudit.extensions.corruptions.blur import streaked
+from tfaudit.extensions.corruptions.textures import clouds
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tfaudit.datasets.corruptions.blur import chained_sources
 from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.extensions.corruptions.blur import chained_sources
 
 
 def copied_one_by_one(size, places, sources):

@@ -7,7 +7,27 @@ import numpy as np
 from numpy.random import Generator
 from scipy.ndimage import gaussian_filter1d
 
+from tfaudit.datasets.corruptions.registry import corruption, single
 
+
+# strength, sigma, shift of the corners in pixels
+@corruption(
+    (
+        (244 * 2, 244 * 0.7, 244 * 0.1),
+        (244 * 2, 244 * 0.08, 244 * 0.2),
+        (244 * 0.05, 244 * 0.01, 244 * 0.02),
+        (244 * 0.07, 244 * 0.01, 244 * 0.02),
+        (244 * 0.12, 244 * 0.01, 244 * 0.02),
+    ),
+    (
+        (32 * 0, 32 * 0, 32 * 0.08),
+        (32 * 0.05, 32 * 0.2, 32 * 0.07),
+        (32 * 0.08, 32 * 0.06, 32 * 0.06),
+        (32 * 0.1, 32 * 0.04, 32 * 0.05),
+        (32 * 0.1, 32 * 0.03, 32 * 0.03),
+    ),
+    cifar_edge=32,
+)
 def elastic_transform(
     image: np.ndarray, rng: Generator, strength: float, sigma: float, shift: float
 ) -> np.ndarray:
@@ -38,6 +58,8 @@ def _smoothing(size: int, sigma: float) -> np.ndarray:
     )
 
 
+# share of the edge that remains
+@corruption(single(0.6, 0.5, 0.4, 0.3, 0.25), single(0.95, 0.9, 0.85, 0.75, 0.65))
 def pixelate(image: np.ndarray, rng: Generator, share: float) -> np.ndarray:
     """Average the pixels in boxes, and repeat each mean over its box."""
     boxes = tuple(int(size * share) for size in image.shape[:2])
@@ -69,6 +91,8 @@ def _windows(size: int, new_size: int) -> tuple[np.ndarray, np.ndarray]:
     return first, end
 
 
+# quality
+@corruption(single(25, 18, 15, 10, 7), single(80, 65, 58, 50, 40))
 def jpeg_compression(image: np.ndarray, rng: Generator, quality: int) -> np.ndarray:
     """Encode as a JPEG and decode."""
     grey = image.ndim == 2
