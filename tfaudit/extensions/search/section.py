@@ -11,7 +11,6 @@ from tfaudit.audits.declaration import Chart, Declaration, Table
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.audits.verdict.study_verdict import CHANGES
-from tfaudit.extensions.search.chart import candidates_chart
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Candidates(Result):
 
     def chart(self) -> Drawing:
         """Draw the size of every candidate and the change of its worst class."""
+        from tfaudit.extensions.search.chart import candidates_chart
+
         return candidates_chart(self.table, None)
 
 
