@@ -382,6 +382,12 @@ class Study:
         return names[name]
 
     @property
+    def shared_settings(self) -> str:
+        """Settings off their defaults that all pruned variants share; empty if there are none."""
+        shared = [name for name in TITLE_SETTINGS if name not in self.varied_settings]
+        return self._pruned[0].pruning_method(*shared).partition(" ")[2] if self._pruned else ""
+
+    @property
     def _pruned(self) -> list[Pruned]:
         return [variant for variant in self.variants if isinstance(variant, Pruned)]
 
