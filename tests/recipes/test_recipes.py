@@ -234,9 +234,9 @@ def test_imagenets_conditions_give_tables_3_and_8(tmp_path):
     )
 
 
-ONE_OF_EACH_KIND = ("digits", "mnist_lenet5_recall", "tweets_transformer")
+ONE_OF_EACH_KIND = ("mnist_lenet5_recall", "tweets_transformer")
 ONE_OF_EACH_KIND += ("insurance_table", "imagenet_resnet50_pretrained")
-"""Embedded, of TensorFlow Datasets; texts, a table, a model file with photographs."""
+"""Of TensorFlow Datasets, texts, a table, a model file with photographs; `tests/test_cli.py` runs digits."""
 
 
 @pytest.mark.slow
