@@ -27,10 +27,6 @@ CORRUPTIONS = (
     "The same images with fog, noise, blur and the like: does compression cost more there than on clean images? A "
     "change is relative when it is a share of the accuracy before."
 )
-POINTS = (
-    "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
-    "variants that no other beats in one objective without losing in another."
-)
 GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several examples each."
 FLIPS = (
     "One model before and one after compression on the same examples. Newly wrong: right before, wrong after. Newly "
@@ -62,14 +58,8 @@ def _pages() -> dict[str, ViewerPage]:
         "compare": ViewerPage(
             "compare", "Before and after", ("model_pair",), definition=FLIPS, always=True
         ),
-        "operating_points": ViewerPage(
-            "operating_points", "Trade-offs", ("unfairness",), definition=POINTS
-        ),
-        "more": ViewerPage("more", "More", always=True),
-        "negative_flips": _audit_page("negative_flips", "more"),
-        "calibration": _audit_page("calibration", "more"),
     }
-    pages = {**Registry("pages", ours)}
+    pages = {**Registry("pages", ours), "more": ViewerPage("more", "More", always=True)}
     shown = {name for page in pages.values() for name in page.audits}
     audits = [*(name for name, audit in AUDITS.items() if audit.shown), *JOINT_AUDITS]
     others = [name for name in audits if name not in shown | pages.keys()]

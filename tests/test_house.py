@@ -194,11 +194,9 @@ SHARED = {"classes", "comparison", "declaration", "doubts", "result", "ties"}
 COMPOSED = {
     "summary": {"chance", "exemplars", "flips"},
     "verdict": {"gate"},
-    "operating_points": {"gate"},
     "gate": {"robustness"},
     "robustness": {"exemplars"},
     "attributes": {"exemplars"},
-    "calibration": {"flips"},
     "flips": {"prediction_counts"},
 }
 """Audits that are made of others: a gate's limits, a table's columns, or the images that another one found."""

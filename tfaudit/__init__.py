@@ -41,7 +41,6 @@ lazy_names(
         "compare": "audits.model_pair.model_pair",
         "robustness": "audits.robustness.robustness",
         "groups": "audits.groups.groups",
-        "operating_points": "audits.operating_points.operating_points",
         "gate": "audits.gate.gate",
         "Limits": "audits.gate.limits",
         # data

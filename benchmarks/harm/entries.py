@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 import tfaudit
-from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.gate.measurements import Corrupted, Losses, measure
 from tfaudit.audits.result import without_nan
 from tfaudit.audits.verdict.study_verdict import GZIPPED, study_verdict
 from tfaudit.errors import InputError, require
+from tfaudit.extensions.divergence.divergence import divergence
 from tfaudit.predictions import Predictions
 
 FORMAT = 1

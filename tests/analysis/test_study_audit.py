@@ -113,7 +113,6 @@ def test_once_prepared_no_population_is_read_again(grouped, read):
     study_audit = StudyAudit.read(open_store(grouped.directory), **FEW)
     study_audit.prepare()
     assert study_sections(study_audit)
-    assert study_audit.trade_offs()["unfairness"].notna().all()
     assert not read
 
 
@@ -289,18 +288,6 @@ def test_threads_compute_once(tmp_path, read):
 def test_what_there_is_not(grouped, ask, message):
     with pytest.raises(InputError, match=message):
         ask(read_few(grouped))
-
-
-def test_trade_offs_are_those_of_every_member(grouped):
-    table = read_few(grouped).trade_offs()
-    assert list(table["variant"]) == [
-        key for key in ("dense", "magnitude-0.9", "int8") for _ in range(4)
-    ]
-    assert list(table.columns)[2:7] == ["title", "technique", "sparsity", "bytes", "gzipped kB"]
-    recall = grouped.predictions("int8").recall()
-    np.testing.assert_allclose(table["unfairness"][-4:], recall.max(1) - recall.min(1))
-    assert isinstance(table["gzipped kB"].sum(), float)
-    assert pd.isna(table["sparsity"].iloc[-1])
 
 
 def test_missing_members_are_noted(tmp_path):

@@ -11,17 +11,14 @@ import pytest
 from tests.builders.extension_contracts import contributed
 from tests.builders.populations import LIMITS, population
 from tfaudit.audits.attributes.attributes import attributes
-from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
@@ -43,7 +40,6 @@ AUDITS = [
     (exemplars, 6),
     (functools.partial(chance, permutations=1000), 6),
     (flip_rates, 6),
-    (calibration, 6),
     (intersections, 6),
     (functools.partial(by_class, groups), 6),
     (functools.partial(by_class, trends), 6),
@@ -51,7 +47,6 @@ AUDITS = [
     (GATE, 6),
     (GATE, 1),
     (compare, 1),
-    (divergence, 1),
     *contributed("COMPARISONS"),
 ]
 NO_CLAIM = {
@@ -119,7 +114,13 @@ def test_a_population_does_not_differ_from_itself(audit, members):
 
 
 @pytest.mark.parametrize(
-    "audit", [functools.partial(by_class, groups), flip_rates, calibration, intersections]
+    "audit",
+    [
+        functools.partial(by_class, groups),
+        flip_rates,
+        intersections,
+        *contributed("OF_ONE_AND_SEVERAL"),
+    ],
 )
 def test_one_model_against_several_is_described_and_not_tested(audit):
     one, several = population(1, members=1), population(2, hurt=[3])
@@ -202,7 +203,6 @@ WRONG_TYPES = {
         lambda: robustness(ONE, ONE),
         "baseline: got Predictions, expected Predictions by",
     ),
-    "table": (lambda: operating_points([1]), "table: got list, expected a pandas.DataFrame"),
     "names": (
         lambda: Predictions.from_top1([0], [0], class_names=5),
         "class_names: got int, expected",

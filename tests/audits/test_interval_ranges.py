@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
@@ -76,18 +75,3 @@ def test_no_end_leaves_the_range_of_its_figure(name):
                 assert values.dropna().between(least, most).all(), (column, values.tolist())
                 seen += [values.min() == least, values.max() == most]
     assert any(seen)
-
-
-def test_no_change_of_calibration_reaches_beyond_its_ends():
-    """Two members, one sure and one not, before and after: the intervals of all shares end where the changes do."""
-    sides = []
-    for sure in ((0.98, 0.4), (0.4, 0.98)):
-        scores = np.stack([share * np.eye(3)[LABELS] + (1 - share) / 3 for share in sure])
-        sides.append(Predictions.from_scores(LABELS, scores))
-    result = calibration(*sides)
-    measures = result.frame().set_index("measure")
-    ends = measures[["change_low", "change_high"]].abs().max(axis=1).dropna()
-    assert ends.drop("negative log-likelihood").le(2).all()
-    assert ends[["confidence", "confidence where right", "margin"]].eq(1).all()
-    assert ends["overconfidence"] > 1
-    assert result.class_frame()[["change_low_pp", "change_high_pp"]].abs().le(200).all(axis=None)

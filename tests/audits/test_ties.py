@@ -8,11 +8,9 @@ from scipy import stats
 from tests.builders.extension_contracts import contributed
 from tests.builders.int8_scores import int8_study
 from tests.builders.nightly import and_nightly
-from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.comparison import Comparison
-from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
@@ -67,8 +65,6 @@ def tables_of_populations(before, after):
     yield chance(before, after).frame().iloc[:1]
     yield flip_rates(before, after).frame()
     yield groups(before, after, np.arange(before.num_examples) % 7).frame()
-    yield calibration(before, after).frame()
-    yield divergence(before, after, paired=True).frame()
     yield from (table(before, after) for table in contributed("TABLES"))
     yield from (table(before, after) for table in contributed("POPULATION_TABLES"))
     yield robustness({("fog", 1): before}, {("fog", 1): after}).frame().query("k == 1")
@@ -82,7 +78,6 @@ def tables_of_models(before, after):
     yield pair.frame()
     yield pair.flips_frame()
     yield pd.DataFrame([pair.summary()])
-    yield divergence(before, after, paired=True).frame()
     yield from (table(before, after) for table in contributed("TABLES"))
     yield gate(before, after, LIMITS).frame()
 

@@ -8,10 +8,8 @@ import pandas as pd
 from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tfaudit.audits.attributes.attributes import attributes
-from tfaudit.audits.calibration.calibration import calibration
 from tfaudit.audits.chance.chance import chance
 from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
@@ -20,7 +18,6 @@ from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.operating_points.operating_points import operating_points, trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.summary.summary import audit_variant, summary
@@ -41,15 +38,6 @@ def corrupted(first, single=False):
     }
 
 
-def operated():
-    facts = pd.DataFrame({"bytes": [4, 2], "title": ["a", "b"]}, index=["dense", "int8"])
-    table = trade_offs({"dense": BEFORE, "int8": AFTER}, facts)
-    goals = {"bytes": "min", "unfairness": "min"}
-    return operating_points(
-        table, objectives=goals, floor=0.1, weights={"bytes": 1, "unfairness": 2}
-    )
-
-
 RESULTS = {
     "classes": lambda: class_impact(BEFORE, AFTER),
     "classes, one empty": lambda: class_impact(
@@ -64,8 +52,6 @@ RESULTS = {
     "tally": lambda: count_predictions(BEFORE),
     "robustness": lambda: robustness(corrupted(2), corrupted(20), clean=(BEFORE, AFTER)),
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
-    "calibration": lambda: calibration(BEFORE, AFTER),
-    "divergence": lambda: divergence(ONE, OTHER),
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
@@ -73,10 +59,6 @@ RESULTS = {
     "intersections, classes": lambda: intersections(BEFORE, AFTER),
     "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),
     "trends": lambda: trends(BEFORE, AFTER, np.arange(200.0), column=COLUMN, individuals=WRITERS),
-    "operating points": operated,
-    "operating points, no choice": lambda: operating_points(
-        pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
-    ),
     "pairs": lambda: compare(ONE, OTHER),
     "measurements": lambda: measure(BEFORE, AFTER),
     "measurements, single": lambda: measure(ONE, OTHER),

@@ -18,15 +18,13 @@ from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.groups.order import largest_losses_first
 from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.operating_points.chart import operating_points_chart
-from tfaudit.audits.operating_points.operating_points import operating_points
 from tfaudit.audits.prediction_counts.chart import class_recall_chart, votes_chart
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.trends.trends import trends
 from tfaudit.charts.rendering import inline_svg
-from tfaudit.charts.style import BLUE, GAIN, GREEN, GREY, LOSS, PLUM, WORSE
+from tfaudit.charts.style import GAIN, LOSS, PLUM, WORSE
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 IMPACT = class_impact(BEFORE, AFTER)
@@ -211,55 +209,6 @@ def test_bars_of_chance_hold_every_permutation_and_the_line_stands_at_what_was_f
     assert {bar["high"] - bar["low"] for bar in bars} == {125}
     title = "PIEs: 2,500 observed, 1,027 by chance, p < 0.001"
     assert chart["vconcat"][0]["title"] == title
-
-
-# Trade-offs
-
-
-TABLE = pd.DataFrame(
-    {
-        "variant": ["a", "b", "c", "d"],
-        "technique": "l1",
-        "sparsity": [0.3, 0.5, 0.7, 0.9],
-        "unfairness": [0.02, 0.01, 0.05, 0.2],
-        "accuracy": [0.99, 0.99, 0.985, 0.8],
-    }
-)
-
-
-def test_marks_of_trade_offs_follow_the_frame_and_the_gate():
-    found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
-    chart = found.chart()
-    # Two panels and the legend; points of the Pareto set bear their names.
-    assert [drawn(chart, colour) for colour in (GREEN, BLUE, GREY)] == [5, 5, 6]
-    shown = set(texts(chart))
-    assert {"b", "c", "sparsity, %", "unfairness, points", "accuracy, %"} <= shown
-    assert not {"a", "d"} & shown
-    assert ["'rule'" in str(panel) for panel in chart.to_dict()["vconcat"]] == [False, True]
-    outcomes = {"b": "fail", "c": "cannot judge", "d": "fail"}
-    points = rows_of(operating_points(TABLE, floor=None, outcomes=outcomes).chart())
-    assert points.dropna(subset=["variant"]).groupby("variant")["status"].first().tolist() == [
-        "Pareto set",
-        "fails the gate",
-        "cannot be judged",
-        "fails the gate",
-    ]
-
-
-def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
-    crowd = pd.DataFrame(
-        {
-            "variant": [f"a name of many letters, {i}" for i in range(5)] + ["far", "away"],
-            "sparsity": [0.5, 0.501, 0.502, 0.503, 0.504, 0.3, 0.9],
-            "unfairness": [0.050, 0.051, 0.052, 0.053, 0.054, 0.01, 0.3],
-        }
-    )
-    found = operating_points(crowd, floor=None, weights={"sparsity": 1, "unfairness": 0.9})
-    for choice in (crowd["variant"][2], "far"):
-        frame = found.frame().assign(chosen=crowd["variant"] == choice)
-        named = set(texts(operating_points_chart(frame, found.objectives, None)))
-        shown = {choice if choice.startswith("a name") else crowd["variant"][0], "far", "away"}
-        assert named & set(crowd["variant"]) == shown
 
 
 def test_groups_stand_by_their_loss_and_have_its_colour_only_beyond_chance():

@@ -14,8 +14,6 @@ from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.classes.declaration import CLASSES
-from tfaudit.audits.divergence.declaration import DIVERGENCE
-from tfaudit.audits.divergence.divergence import divergence
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
@@ -112,7 +110,6 @@ AUDITS = {
     "classes": (CLASSES, class_impact, {"members": 3}),
     "one model": (MODEL_PAIR, compare, {"members": 1}),
     "flips": (NEGATIVE_FLIPS, flip_rates, {}),
-    "divergence": (DIVERGENCE, divergence, {}),
     **dict(contributed("SHOWN_INTERVALS")),
     "groups": (GROUPS, lambda *sides, paired: groups(*sides, sides[0].labels % 2), {}),
 }

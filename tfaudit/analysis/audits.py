@@ -15,14 +15,10 @@ from tfaudit.analysis.stored_images import TILT
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.attributes.attributes import Attributes, attributes
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
-from tfaudit.audits.calibration.calibration import Calibration, calibration
-from tfaudit.audits.calibration.declaration import CALIBRATION
 from tfaudit.audits.chance.declaration import CHANCE
 from tfaudit.audits.classes.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.audits.declaration import Declaration
-from tfaudit.audits.divergence.declaration import DIVERGENCE
-from tfaudit.audits.divergence.divergence import Divergence, divergence
 from tfaudit.audits.flips.declaration import NEGATIVE_FLIPS
 from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audits.gate.measurements import Measurements, measure
@@ -32,7 +28,6 @@ from tfaudit.audits.intersections.declaration import INTERSECTIONS
 from tfaudit.audits.intersections.intersections import Intersections, intersections
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
-from tfaudit.audits.operating_points.operating_points import trade_offs
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.declaration import OF_ONE_VARIANT
 from tfaudit.audits.robustness.robustness import Robustness, robustness
@@ -175,14 +170,6 @@ _ALL = (
         **ONE_POPULATION,
     ),
     Audit(
-        name="unfairness",
-        result=pd.DataFrame,
-        compute=lambda data, key: trade_offs(
-            {key: data.populations[key]}, pd.DataFrame(index=[key])
-        ),
-        **ONE_POPULATION,
-    ),
-    Audit(
         name="variant",
         result=VariantAudit,
         compute=lambda data, key, **options: audit_variant(
@@ -234,20 +221,6 @@ _ALL = (
         result=NegativeFlips,
         compute=compared(flip_rates),
         shown=NEGATIVE_FLIPS,
-    ),
-    Audit(
-        name="divergence",
-        result=Divergence,
-        compute=compared(divergence),
-        applies=made_from_dense,
-        shown=DIVERGENCE,
-    ),
-    Audit(
-        name="calibration",
-        result=Calibration,
-        compute=compared(calibration),
-        applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
-        shown=CALIBRATION,
     ),
     Audit(
         name="groups",

@@ -32,7 +32,6 @@ JOINT_AUDITS: Mapping[str, JointAudit] = Registry(
     {
         "costs": "tfaudit.analysis.costs:COSTS",
         "robustness": "tfaudit.analysis.study_robustness:STUDY_ROBUSTNESS",
-        "operating_points": "tfaudit.analysis.trade_offs:TRADE_OFFS",
     },
 )
 """Audits of all variants by name; those of extensions come last."""

@@ -23,7 +23,7 @@ from tfaudit.audits.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audits.model_pair.model_pair import PairComparison
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.summary.summary import Summary, VariantAudit, summarise
-from tfaudit.audits.verdict.study_verdict import SIZES, StudyVerdict, known_sizes, study_verdict
+from tfaudit.audits.verdict.study_verdict import StudyVerdict, study_verdict
 from tfaudit.errors import InputError, listed, require_one_of
 from tfaudit.store.store import Missing, Store, open_store
 from tfaudit.study.conditions import Condition
@@ -246,25 +246,6 @@ class StudyAudit:
             return most_lost_image(self.data, robustness, counts)
 
         return self.cached("corruption_strip", CorruptionStrip | None, compute, keys, inputs)
-
-    def trade_offs(self) -> pd.DataFrame:
-        """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.
-
-        One row per variant and member. Columns: `variant`, `member`, `title`, `technique`, `sparsity` (a share),
-        `bytes`, `gzipped kB`, `size` (gzipped, or on disk if only those are known) and `time` (latency of one image,
-        where `tfaudit cost` measured it) as shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is
-        unknown.
-        """
-        facts = self.summary.table.rename(columns={"family": "technique"})
-        facts = facts.astype({"sparsity": float, "bytes": float, "gzipped_bytes": float})
-        sizes = facts.set_index("variant")[SIZES[known_sizes(facts)]]
-        facts["gzipped kB"] = facts["gzipped_bytes"] / 1000
-        facts["size"] = facts["variant"].map(sizes / sizes[BASELINE])
-        facts["time"] = facts["variant"].map(self.latency("ratio"))
-        costs = ["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]
-        measured = pd.concat([self.result("unfairness", key) for key in self.data.titles])
-        table = measured[["variant", "member", "accuracy", "unfairness"]].merge(facts, on="variant")
-        return table[["variant", "member", *costs, "accuracy", "unfairness"]]
 
     def latency(self, unit: str) -> dict[str, float]:
         """Return the latency of one image by variant, in "ms" or as "ratio" to the baseline's; {} if not measured."""

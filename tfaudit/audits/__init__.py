@@ -2,11 +2,10 @@
 
 Ground        `Comparison` of two populations, the base `Result` of all results
 Populations   `class_impact`, `exemplars`, `chance`, `robustness`, `summary`
-Predictions   `calibration`, `flip_rates`, `image_changes`, `divergence`
+Predictions   `flip_rates`, `image_changes`
 Two models    `compare`, `gate` with `Limits`
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits
 Groups        `groups`, `intersections`, `attributes`, `trends`
-Choice        `trade_offs`, `operating_points`, `pareto_shares`
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
@@ -19,8 +18,6 @@ _MODULES = {
     "chance.chance": ("chance", "Chance"),
     "model_pair.model_pair": ("compare", "PairComparison"),
     "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
-    "calibration.calibration": ("calibration", "Calibration"),
-    "divergence.divergence": ("divergence", "Divergence"),
     "flips.negative_flips": ("flip_rates", "NegativeFlips"),
     "groups.groups": ("groups", "Groups"),
     "intersections.intersections": ("intersections", "Intersections"),
@@ -30,12 +27,6 @@ _MODULES = {
     "flips.image_changes": ("image_changes",),
     "classes.class_rates": ("class_rates",),
     "summary.summary": ("summary", "Summary"),
-    "operating_points.operating_points": (
-        "trade_offs",
-        "operating_points",
-        "pareto_shares",
-        "OperatingPoints",
-    ),
     "gate.gate": ("gate", "judge", "Verdict"),
     "gate.measurements": ("measure", "Measurements"),
     "gate.limits": ("Limits",),

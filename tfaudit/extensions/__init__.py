@@ -19,13 +19,16 @@ GROUP = "tfaudit.extensions"
 """Group of the entry points that lead to extensions of other packages."""
 
 OURS = (
+    "calibration",
     "corruptions",
     "detection",
     "distortion",
+    "divergence",
     "exports",
     "factors",
     "forecast",
     "mixed_precision",
+    "operating_points",
     "planning",
     "quantization_aware",
     "ray",

@@ -18,7 +18,6 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
         "model_pair",
         "groups",
         "intersections",
-        "divergence",
     ),
     "Which examples": (
         "negative_flips",
@@ -26,10 +25,8 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
         "trends",
     ),
     "In use": (
-        "operating_points",
         "costs",
         "robustness",
-        "calibration",
     ),
     METHODS: ("chance",),
 }

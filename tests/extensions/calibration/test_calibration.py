@@ -9,7 +9,7 @@ from sklearn import metrics
 from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tests.builders.two_way_reference import two_way
-from tfaudit.audits.calibration.calibration import calibration
+from tfaudit.extensions.calibration.calibration import calibration
 from tfaudit.predictions import Predictions
 from tfaudit.stats.calibration import mass_bins
 
@@ -122,3 +122,19 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(shift, studie
         covered.append((frame["change_low"] <= truth) & (truth <= frame["change_high"]))
     shares = pd.DataFrame(covered).mean()
     assert shares.min() > 0.86
+
+
+def test_no_change_of_calibration_reaches_beyond_its_ends():
+    """Two members, one sure and one not, before and after: the intervals of all shares end where the changes do."""
+    labels = np.arange(60) % 3
+    sides = []
+    for sure in ((0.98, 0.4), (0.4, 0.98)):
+        scores = np.stack([share * np.eye(3)[labels] + (1 - share) / 3 for share in sure])
+        sides.append(Predictions.from_scores(labels, scores))
+    result = calibration(*sides)
+    measures = result.frame().set_index("measure")
+    ends = measures[["change_low", "change_high"]].abs().max(axis=1).dropna()
+    assert ends.drop("negative log-likelihood").le(2).all()
+    assert ends[["confidence", "confidence where right", "margin"]].eq(1).all()
+    assert ends["overconfidence"] > 1
+    assert result.class_frame()[["change_low_pp", "change_high_pp"]].abs().le(200).all(axis=None)

@@ -11,6 +11,7 @@ OPERATING_POINTS = Declaration(
         "unfairness, the gap between the best and the worst recall of a class, without losing "
         "in another of the three."
     ),
+    part="In use",
     source="[P] 4.2",
     charts=(
         Chart(

@@ -6,8 +6,11 @@ import pytest
 from sklearn.metrics import accuracy_score, recall_score
 
 from tests.builders.populations import population
-from tfaudit.audits.operating_points.operating_points import trade_offs
+from tests.builders.studies import make_study
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.errors import InputError
+from tfaudit.extensions.operating_points.operating_points import trade_offs
+from tfaudit.extensions.operating_points.study_points import costs_and_accuracy
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 FACTS = pd.DataFrame(
@@ -44,3 +47,16 @@ def test_bad_input():
         trade_offs({"dense": BEFORE}, FACTS, unfairness="gap")
     with pytest.raises(InputError, match="descriptions: got 'dense' twice"):
         trade_offs({"dense": BEFORE}, pd.concat([FACTS, FACTS]))
+
+
+def test_trade_offs_are_those_of_every_member(tmp_path):
+    store = make_study(tmp_path)
+    table = costs_and_accuracy(StudyAudit.read(store))
+    assert list(table["variant"]) == [
+        key for key in ("dense", "magnitude-0.9", "int8") for _ in range(4)
+    ]
+    assert list(table.columns)[2:7] == ["title", "technique", "sparsity", "bytes", "gzipped kB"]
+    recall = store.predictions("int8").recall()
+    np.testing.assert_allclose(table["unfairness"][-4:], recall.max(1) - recall.min(1))
+    assert isinstance(table["gzipped kB"].sum(), float)
+    assert pd.isna(table["sparsity"].iloc[-1])

@@ -59,7 +59,7 @@ class Divergence(Result):
 
     def chart(self) -> Drawing:
         """Draw the shift of every class with its interval; the dashed line is the shift over all images."""
-        from tfaudit.audits.divergence.chart import shifts_chart
+        from tfaudit.extensions.divergence.chart import shifts_chart
 
         return shifts_chart(self.table)
 

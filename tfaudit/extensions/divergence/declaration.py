@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from tfaudit.audits.declaration import Declaration, Table
-from tfaudit.audits.divergence.divergence import MORE, Divergence
 from tfaudit.errors import listed
+from tfaudit.extensions.divergence.divergence import MORE, Divergence
 from tfaudit.runtime.names import class_in_words
 
 
@@ -13,7 +13,7 @@ def findings(title: str, result: Divergence) -> Iterator[str]:
 
     Example:
         >>> import numpy as np
-        >>> from tfaudit.audits.divergence.divergence import divergence
+        >>> from tfaudit.extensions.divergence.divergence import divergence
         >>> from tfaudit.predictions import Predictions
         >>> labels, p = np.arange(200) % 2, np.linspace(0.5, 0.9, 200)
         >>> sides = (p, p + 0.001 * labels + 0.05 * (1 - labels))
@@ -35,6 +35,7 @@ DIVERGENCE = Declaration(
         "Kullback-Leibler divergence of the compressed model's probabilities from the dense model's, "
         "in each class against all examples."
     ),
+    part="Who pays",
     source="[KL] [Du], intervals [C]",
     tables={
         "classes": Table(

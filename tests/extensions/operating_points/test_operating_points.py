@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.audits.operating_points.operating_points import operating_points, pareto_shares
 from tfaudit.errors import InputError
+from tfaudit.extensions.operating_points.operating_points import operating_points, pareto_shares
 
 THREE = {"accuracy": "max", "sparsity": "max", "unfairness": "min"}
 

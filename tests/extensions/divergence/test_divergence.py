@@ -6,8 +6,8 @@ import pytest
 from tests.builders.nightly import and_nightly, noise, seeds
 from tests.builders.refusals import assert_refused
 from tfaudit import Predictions
-from tfaudit.audits.divergence.divergence import LESS, MORE, divergence
 from tfaudit.audits.flips.negative_flips import flip_rates
+from tfaudit.extensions.divergence.divergence import LESS, MORE, divergence
 
 CLASSES, DISTURBED = 10, 3
 

@@ -78,7 +78,7 @@ class OperatingPoints(Result):
 
     def chart(self) -> Drawing:
         """Draw [P] figures 3 and 4: every objective, and accuracy, against the first one; the Pareto set is marked."""
-        from tfaudit.audits.operating_points.chart import operating_points_chart
+        from tfaudit.extensions.operating_points.chart import operating_points_chart
 
         return operating_points_chart(self.frame(), self.objectives, self.floor)
 

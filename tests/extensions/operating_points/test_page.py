@@ -8,7 +8,8 @@ from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.audits.operating_points.operating_points import operating_points
+from tfaudit.extensions.operating_points.operating_points import operating_points
+from tfaudit.extensions.operating_points.study_points import costs_and_accuracy
 from tfaudit.store.external import import_predictions
 from tfaudit.study.variants import Pruned
 
@@ -31,7 +32,7 @@ def expected(store, **options):
     study_audit = StudyAudit.read(store)
     outcomes = study_audit.verdict(Limits(overall_drop_pp=16)).outcomes
     return operating_points(
-        study_audit.trade_offs(), objectives=objectives, outcomes=outcomes, **options
+        costs_and_accuracy(study_audit), objectives=objectives, outcomes=outcomes, **options
     ).frame()
 
 
@@ -62,7 +63,7 @@ def test_points_are_those_of_the_audit(opened, store):
 @pytest.mark.parametrize("drop", [4.0, None])
 def test_the_lowest_floor_is_that_of_the_gate(opened, store, drop):
     limits = {"max_overall_drop": "4"} if drop else {"max_overall_drop": "", "max_flips": "0.9"}
-    accuracy = StudyAudit.read(store).trade_offs().groupby("variant")["accuracy"].mean()
+    accuracy = costs_and_accuracy(StudyAudit.read(store)).groupby("variant")["accuracy"].mean()
     least = accuracy["dense"] - drop / 100 if drop else accuracy.min()
     app = opened(max_worst_class_drop="", **limits)
     slider = app.slider(key="floor")

@@ -11,6 +11,7 @@ CALIBRATION = Declaration(
         "How confidence shifts, whether it still matches accuracy, and in which classes the "
         "model becomes overconfident."
     ),
+    part="In use",
     source="[G] [Ku], intervals [C]",
     images=NEWLY_WRONG,
 )

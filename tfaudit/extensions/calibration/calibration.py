@@ -92,7 +92,7 @@ class Calibration(Result):
 
     def chart(self) -> Drawing:
         """Draw the reliability diagram: accuracy over confidence, before and after."""
-        from tfaudit.audits.calibration.chart import reliability_chart
+        from tfaudit.extensions.calibration.chart import reliability_chart
 
         return reliability_chart(self.curves)
 

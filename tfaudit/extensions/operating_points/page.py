@@ -16,15 +16,23 @@ from tfaudit.app.drill_down import open_variant
 from tfaudit.app.limits import choose_limits, say_limits
 from tfaudit.app.markdown import escape
 from tfaudit.app.url_state import choose, choose_from, number_reader, single_choice
+from tfaudit.app.viewer_page import ViewerPage
 from tfaudit.audits.gate.checks import PASS
-from tfaudit.audits.operating_points.operating_points import (
+from tfaudit.audits.verdict.study_verdict import StudyVerdict
+from tfaudit.errors import bytes_in_words
+from tfaudit.extensions.operating_points.operating_points import (
     GATE,
     OperatingPoints,
     operating_points,
     pareto_shares,
 )
-from tfaudit.audits.verdict.study_verdict import StudyVerdict
-from tfaudit.errors import bytes_in_words
+from tfaudit.extensions.operating_points.study_points import costs_and_accuracy
+
+CHOICE = (
+    "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
+    "variants that no other beats in one objective without losing in another."
+)
+PAGE = ViewerPage(__name__, "Trade-offs", ("unfairness",), definition=CHOICE)
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""
@@ -50,7 +58,7 @@ COSTS = {"size": "min", "sparsity": "max", "time": "min"}
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
-    table = study_audit.trade_offs()
+    table = costs_and_accuracy(study_audit)
     axes = [name for name in COSTS if table.loc[table[name].notna(), "variant"].nunique() > 2]
     if not axes:
         st.info(
