@@ -183,7 +183,8 @@ class Place:
                 text = re.sub(r"\\(.)", r"\1", text)
             said = plain(text) if outlet in ("report", "viewer") else html.unescape(text)
             said = said.replace("−", "-").replace("\N{NON-BREAKING HYPHEN}", "-")
-            for sentence in (verdict.headline, advice.headline if advice else ""):
+            advised = (advice.headline, advice.command.split(" --")[0]) if advice else ()
+            for sentence in (verdict.headline, *advised):
                 assert plain(html.escape(sentence)).replace("−", "-") in said, outlet
             for name, fact in advice.facts if advice else ():
                 assert plain(html.escape(fact)).replace("−", "-") in said, (outlet, name)
