@@ -10,8 +10,8 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.drill_down import open_variant
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.size_chart import size_chart
 from tfaudit.app.verdict import show_verdict
-from tfaudit.compress.cost_chart import size_chart
 from tfaudit.errors import plural
 from tfaudit.outlets.headlines import headlines
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 import tfaudit
-from tfaudit.compress.cost import measure_variants
 from tfaudit.compress.litert.conversion_error import ConversionError
+from tfaudit.extensions.costs.cost import measure_variants
 from tfaudit.models.registry import build_model
 from tfaudit.study.quantization import KINDS
 

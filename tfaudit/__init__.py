@@ -26,7 +26,6 @@ lazy_names(
         "quantize": "compress.litert.quantize",
         "predict": "compress.litert.inference",
         "features": "compress.features",
-        "cost": "compress.cost",
         "compare_models": "compress.model_comparison",
         "gate_models": "compress.model_comparison",
         # audits of predictions

@@ -51,4 +51,4 @@ def test_a_missing_class_is_named_and_can_be_imported(place, tfaudit_in, refused
     code, text, errors = run(*command, "--import", "my_layers.py")
     assert (code, errors) == (0, "")
     assert "mine" in text
-    assert run("--import=my_layers.py", "cost", "mine.keras", "--repeats", 0)[0] == 0
+    assert run("--import=my_layers.py", *command)[0] == 0

@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.builders.nightly import first_and_nightly
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
-from tfaudit.compress.cost import cost
+from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
-from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.latency import latencies
+from tfaudit.compress.litert.quantize import as_flatbuffer, quantize
 from tfaudit.compress.model_comparison import compare_models, predictions_of
 from tfaudit.compress.pruning.one_shot import prune
 
@@ -349,12 +350,10 @@ def test_recurrent_layers_are_converted_for_batches_of_one(layer):
 @pytest.mark.slow
 def test_costs_draw_tokens_that_every_table_has(bert, bert_file):
     """A token beyond a table of two rows is an error of TensorFlow, and of LiteRT."""
-    both = cost(bert, repeats=1), cost(bert_file, repeats=1)
-    assert both[0].counts.flops > 0
-    for row in both:
-        assert row.latency["latency_ms"].notna().all()
-    assert cost(two_towers(), repeats=1).counts.flops == 2 * (4 * 3 + 5 * 3 + 5 * 5)
-    assert cost(recurrent(keras.layers.LSTM), repeats=1).latency["latency_ms"].notna().any()
+    assert counts(bert).flops > 0
+    assert counts(two_towers()).flops == 2 * (4 * 3 + 5 * 3 + 5 * 5)
+    files = {"bert": bert, "file": bert_file, "lstm": recurrent(keras.layers.LSTM)}
+    assert latencies(files, batches=[1], repeats=1)["latency_ms"].notna().all()
 
 
 @pytest.mark.slow
@@ -476,6 +475,6 @@ def test_the_size_of_an_open_side_comes_from_images():
     x = pooled(Positions()(keras.layers.Embedding(WORDS, 4)(tokens)))
     model = keras.Model(tokens, keras.layers.Dense(3)(x))
     told = "got None, and '.*' takes no inputs of 64 along an open side, expected inputs of a size that the model takes"
-    assert_refused(f"^images: {told}", cost, model, repeats=0)
+    assert_refused(f"^images: {told}", as_flatbuffer, model)
     assert_refused(f"^representative: {told}", quantize, model, "float16")
-    assert cost(model, repeats=0, images=TEXT["token_ids"]).frame()["bytes"].item() > 500
+    assert len(as_flatbuffer(model, TEXT["token_ids"])) > 500

@@ -30,7 +30,6 @@ class JointAudit:
 JOINT_AUDITS: Mapping[str, JointAudit] = Registry(
     "joint_audits",
     {
-        "costs": "tfaudit.analysis.costs:COSTS",
         "robustness": "tfaudit.analysis.study_robustness:STUDY_ROBUSTNESS",
     },
 )

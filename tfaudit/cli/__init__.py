@@ -13,7 +13,6 @@ from tfaudit.cli import (  # noqa: F401  # a module registers its command
     audit,
     check,
     compare,
-    cost,
     doctor,
     gate,
     prepare,

@@ -42,8 +42,5 @@ lazy_names(
         "compare_models": "model_comparison",
         "gate_models": "model_comparison",
         "predictions_of": "model_comparison",
-        "cost": "cost",
-        "Cost": "cost",
-        "measure_variants": "cost",
     },
 )

@@ -20,13 +20,16 @@ GROUP = "tfaudit.extensions"
 
 OURS = (
     "calibration",
+    "chip",
     "corruptions",
+    "costs",
     "detection",
     "distortion",
     "divergence",
     "exports",
     "factors",
     "forecast",
+    "lm_eval",
     "mixed_precision",
     "operating_points",
     "planning",
@@ -61,6 +64,10 @@ class Extension:
         limits: what limits of the gate need, functions of both populations and the features of the examples.
         quantities: what its own verdicts limit, each a `tfaudit.audits.gate.limits.Quantity`, by the check's name.
         variants: classes of variants by family, each a subclass of `tfaudit.study.variants.Variant`.
+        outcomes: readers of outcomes that other programs write, functions of a path, a metric and a filter; they return
+            a frame whose `attrs` name its columns of `texts` and of `seals`, or None for another path.
+        channel_scores: scores of channels that pruning ranks, functions as in `tfaudit.compress.pruning.scores`.
+        score_inputs: what scores take and examples show, functions of a model, kernels, values, inputs and an axis.
         corruptions: corruptions of images, each a `tfaudit.datasets.corruptions.registry.Corruption`.
         kinds: kinds of quantization, each a `tfaudit.study.quantization.QuantizationKind`.
         candidates: further candidates of a search, classes such as `mixed_precision.candidates.LayersInFloat`.
@@ -87,6 +94,9 @@ class Extension:
     limits: Places = dataclasses.field(default_factory=dict)
     quantities: Places = dataclasses.field(default_factory=dict)
     variants: Places = dataclasses.field(default_factory=dict)
+    outcomes: Places = dataclasses.field(default_factory=dict)
+    channel_scores: Places = dataclasses.field(default_factory=dict)
+    score_inputs: Places = dataclasses.field(default_factory=dict)
     corruptions: Places = dataclasses.field(default_factory=dict)
     kinds: Places = dataclasses.field(default_factory=dict)
     candidates: Places = dataclasses.field(default_factory=dict)

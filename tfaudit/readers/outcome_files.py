@@ -1,15 +1,15 @@
 """Outcomes of examples, read from CSV, Parquet, NPY and JSON lines, or from samples of lm-evaluation-harness.
 
 A table or a file of JSON lines has a row per example: a column of outcomes in [0, 1], perhaps ids (`example` or `id`),
-members (`member`), clusters, and columns of groups. An NPY file holds `(N,)` or `(K, N)` outcomes. A folder of the
-harness is read by `lm_samples`.
+members (`member`), clusters, and columns of groups. An NPY file holds `(N,)` or `(K, N)` outcomes. Extensions read what
+other programs write, such as the harness.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,19 @@ import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed, path_of, plural, require_least
+from tfaudit.extensions import Registry
 from tfaudit.outcomes import Outcomes
 from tfaudit.readers.column_plan import is_id
 from tfaudit.readers.json_lines import read_json_lines
-from tfaudit.readers.lm_samples import TEXTS, is_lm_run, read_lm_samples
 from tfaudit.readers.tables import TableFile
 from tfaudit.stats.group_codes import CLUSTER
 
 MEMBER = "member"
+
+OF_PROGRAMS: Mapping[str, Callable[[Path, str, str | None], pd.DataFrame | None]] = Registry(
+    "outcomes", {}
+)
+"""Readers of what other programs write, by their names: functions of a path, a metric and a filter."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -190,10 +195,11 @@ class _Table:
 
 def _tables(path: Path, source: OutcomeFiles) -> list[_Table]:
     """Return the members in a file."""
-    if is_lm_run(path):
-        frame = read_lm_samples(path, source.outcome, source.filter)
-        source = dataclasses.replace(source, texts=TEXTS)
-        return [_table(str(path), frame, source, ("prompt_hash", "target_hash"))]
+    for read in OF_PROGRAMS.values():
+        frame = read(path, source.outcome, source.filter)
+        if frame is not None:
+            source = dataclasses.replace(source, texts=frame.attrs["texts"])
+            return [_table(str(path), frame, source, frame.attrs["seals"])]
     if source.filter is not None:
         raise InputError("filter", source.filter, "no filter for files other than the harness'")
     if path.suffix.lower() in (".npy", ".npz"):

@@ -14,10 +14,11 @@ from tests.builders.flatbuffers import (
     tensor,
 )
 from tfaudit.audits.gate.limits import Limits
-from tfaudit.compress.cost import cost
+from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies, limited_latency
 from tfaudit.compress.model_comparison import compare_models
+from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError, Notice
 
 
@@ -105,7 +106,7 @@ def test_a_signature_runs_that_is_named_or_alone_gives_scores(signatures, named,
     content, x = several_signatures(*signatures), np.eye(2, dtype="float32")
     classes, _ = predict(content, x, signature=named, scores_are="logits")
     assert classes[:, 0].tolist() == expected
-    assert cost(content, signature=named, repeats=1).summary()["flops"] == 8
+    assert counts(open_model(content, named)).flops == 8
     assert limited_latency(content, Limits(latency_ms=1), named) > 0
     pair = compare_models(
         content, {"same": content}, (x, expected), signature=named, scores_are="logits"
@@ -119,7 +120,7 @@ def test_a_signature_that_is_unclear_or_unknown_is_asked_for_by_name(named, got)
     line = f"signature: got {got} for a flatbuffer of several, expected one of train, swap, keep"
     for run in (
         lambda: predict(content, np.eye(2), signature=named),
-        lambda: cost(content, signature=named),
+        lambda: open_model(content, named),
     ):
         with pytest.raises(InputError) as caught:
             run()

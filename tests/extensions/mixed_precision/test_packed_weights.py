@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
-from tfaudit.compress.cost import cost
+from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.conversions import Conversions
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer, weight_types
 from tfaudit.compress.litert.inference import predict
@@ -77,7 +77,7 @@ def test_cost_reads_weights_behind_the_flatbuffer():
     assert contents.parameters == model.count_params()
     zeros = sum(int((rounded(w) == 0).sum()) for w in model.get_weights() if w.ndim > 1)
     assert (contents.zeros, contents.notes) == (zeros, ())
-    assert cost(int4, repeats=0).summary()["parameters"] == model.count_params()
+    assert counts(int4).parameters == model.count_params()
 
 
 def test_a_file_of_one_type_comes_from_the_trace_of_all_other_kinds(int4):

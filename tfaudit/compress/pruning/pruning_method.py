@@ -15,12 +15,17 @@ from tfaudit.compress.pruning.channels import (
     norm,
     slices,
 )
-from tfaudit.compress.pruning.chip import batch_independence
 from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients, check_loss
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import SCOPES, rank_masks
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
-from tfaudit.compress.pruning.scores import GRANULARITIES, check_method, draws_for, score_inputs
+from tfaudit.compress.pruning.scores import (
+    GRANULARITIES,
+    SCORE_INPUTS,
+    check_method,
+    draws_for,
+    score_inputs,
+)
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError, require, require_one_of, require_whole
 
@@ -81,7 +86,12 @@ class PruningMethod:
     @property
     def needs_data(self) -> bool:
         """Whether scores are averaged over examples."""
-        return self.needs_loss or "independence" in self.inputs
+        return self.needs_loss or bool(self._measured)
+
+    @property
+    def _measured(self) -> list[str]:
+        """Names of the inputs that an extension measures."""
+        return [name for name in self.inputs if name in SCORE_INPUTS]
 
     def check_data(self, data: object) -> None:
         """Raise an `InputError` if the method averages its scores over examples, without any or on another backend."""
@@ -117,9 +127,10 @@ class PruningMethod:
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
     ) -> list[Any]:
-        """Compute the inputs of the scores on one batch: gradients or `batch_independence`."""
-        if "independence" in self.inputs:
-            return batch_independence(model, kernels, values, inputs, axis=self.axis)
+        """Compute the inputs of the scores on one batch: gradients, or what an extension measures."""
+        for name in self._measured:
+            made: list[Any] = SCORE_INPUTS[name](model, kernels, values, inputs, axis=self.axis)
+            return made
         by_class = "class_gradients" in self.inputs
         of = "data" if by_class else self.gradient
         return batch_gradients(model, kernels, values, inputs, targets, of=of, by_class=by_class)
@@ -165,7 +176,7 @@ class PruningMethod:
             sparsity: share of the weights or channels to prune.
             axes: axes of the channels, as `channel_axes` returns them.
             draws: random numbers, if the method needs them.
-            measured: gradients or independence, if the method needs them.
+            measured: what `measure` computes, if the method needs it.
             zeros_first: whether to prune weights or channels that are 0 first, whatever their scores.
             xla: whether XLA compiles the function.
         """
@@ -199,10 +210,10 @@ class PruningMethod:
                 "gradients": measured.get(name),
                 "class_gradients": measured.get(name),
                 "class_totals": totals,
-                "independence": measured.get(name),
                 "draws": draws.get(name),
                 "decay": np.float32(self.decay),
                 "norm": partial(norm, weights, axes[name]),
+                **dict.fromkeys(self._measured, measured.get(name)),
             }
             scores[name] = score(**{argument: supply[argument] for argument in self.inputs})
         return scores

@@ -10,22 +10,31 @@ it in `GRANULARITIES`. The names of its parameters are its inputs, and the calle
 - `draws`: one number in [0, 1) per score, drawn once from the seed.
 - `decay`: coefficient of weight decay, a number.
 - `norm`: function that returns the norm of a given order of each channel's weights, `(channels,)`.
-- `independence`: channel independence `(channels,)`; see `tfaudit.compress.pruning.chip`.
+- what the `score_inputs` of extensions measure on examples, such as the channel independence of `chip`.
 
 Scores are floating-point numbers >= 0, in the shape of the kernel or `(channels,)`. The functions take NumPy arrays and
 tensors alike: `tfaudit.prune` and the compiled training step share them.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from tfaudit.errors import require, require_one_of
+from tfaudit.extensions import Registry
 
-GRANULARITIES: dict[str, dict[str, Callable[..., Any]]] = {"weight": {}, "channel": {}}
+_OURS: dict[str, dict[str, Callable[..., Any]]] = {"weight": {}, "channel": {}}
+
+GRANULARITIES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "weight": _OURS["weight"],
+    "channel": Registry("channel_scores", _OURS["channel"]),
+}
 """Scoring functions by method name, for each granularity: the unit that is scored and pruned as one."""
+
+SCORE_INPUTS: Mapping[str, Callable[..., Any]] = Registry("score_inputs", {})
+"""Functions that measure a score's input on a batch, like `batch_gradients`, by the input's name."""
 
 
 def _scores(*granularities: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -33,7 +42,7 @@ def _scores(*granularities: str) -> Callable[[Callable[..., Any]], Callable[...,
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for granularity in granularities:
-            GRANULARITIES[granularity][function.__name__] = function
+            _OURS[granularity][function.__name__] = function
         return function
 
     return register
@@ -116,12 +125,6 @@ def l2(norm: Callable[[float], Any]) -> Any:
 def linf(norm: Callable[[float], Any]) -> Any:
     """Return the largest magnitude among each channel's weights, [P] linfty_structured."""
     return norm(np.inf)
-
-
-@_scores("channel")
-def chip(independence: Any) -> Any:
-    """Return the independence of each channel's feature map from the others, [R] H."""
-    return independence
 
 
 def check_method(method: str, granularity: str) -> None:

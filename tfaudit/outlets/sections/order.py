@@ -24,10 +24,7 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
         "attributes",
         "trends",
     ),
-    "In use": (
-        "costs",
-        "robustness",
-    ),
+    "In use": ("robustness",),
     METHODS: ("chance",),
 }
 """Parts of a report after its verdict, and the audits of each in order."""

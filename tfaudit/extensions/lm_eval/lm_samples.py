@@ -22,6 +22,9 @@ from tfaudit.readers.json_lines import read_json_lines
 TEXTS = ("prompt", "expected", "answer")
 """Columns of the texts of a document: the prompt, the right answer, and that of the model; empty where unknown."""
 
+SEALS = ("prompt_hash", "target_hash")
+"""Columns by which two runs show that their documents are the same."""
+
 _SAMPLES = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.jsonl")
 _RESULTS = re.compile(r"results_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d+)\.json")
 
@@ -33,8 +36,8 @@ def is_lm_run(path: Path) -> bool:
     return bool(_RESULTS.fullmatch(path.name))
 
 
-def read_lm_samples(path: Path, metric: str, filter: str | None = None) -> pd.DataFrame:
-    """Read the samples of one run, in the order of its tasks and documents.
+def read_lm_samples(path: Path, metric: str, filter: str | None) -> pd.DataFrame | None:
+    """Read the samples of one run, in the order of its tasks and documents; None if a path holds none.
 
     Args:
         path: folder of the run, or its `results_TIME.json` if the folder holds several runs.
@@ -42,12 +45,14 @@ def read_lm_samples(path: Path, metric: str, filter: str | None = None) -> pd.Da
         filter: filter of the answers, if a task has several.
 
     Returns:
-        A frame with the columns `id`, the metric, `task`, `prompt_hash` and `target_hash`, and the texts of `TEXTS`.
+        A frame with the columns `id`, the metric, `task`, the hashes of `SEALS`, and the texts of `TEXTS`.
 
     Raises:
         InputError: several runs, filters or metrics of which none is chosen; a metric that is no outcome; files that
             were damaged or written by an old version.
     """
+    if not is_lm_run(path):
+        return None
     files = _files_of_run(path)
     results = _results(path, files)
     frames = []
@@ -66,6 +71,7 @@ def read_lm_samples(path: Path, metric: str, filter: str | None = None) -> pd.Da
         known = "; ".join(f"{task}: {listed(names) or 'none'}" for task, names in absent.items())
         raise InputError(str(path), f"no task with the metric {metric} ({known})", "one of these")
     frame = pd.concat(frames, ignore_index=True)
+    frame.attrs |= {"texts": TEXTS, "seals": SEALS}
     if absent:
         frame.attrs["note"] = f"{path}: tasks without {metric} are left out: {listed([*absent])}."
     return frame
@@ -107,7 +113,7 @@ def _results(path: Path, files: dict[str, Path]) -> dict[str, Any]:
 def _lines(file: Path) -> list[dict[str, Any]]:
     """Return the lines of a file, each a document whose hashes tell it apart."""
     rows = read_json_lines(file)
-    for hashed in ("doc_hash", "prompt_hash", "target_hash"):
+    for hashed in ("doc_hash", *SEALS):
         if any(hashed not in row for row in rows):
             expected = "samples of lm-evaluation-harness 0.4.3 or later, which tell documents apart"
             raise InputError(str(file), f"documents without {hashed}", expected)
@@ -119,7 +125,7 @@ def _metrics(file: Path, lines: list[dict[str, Any]]) -> list[str]:
     listed_ones = lines[0].get("metrics")
     if listed_ones is not None:
         return [str(name) for name in listed_ones]
-    known = {"doc_id", "filter", "doc_hash", "prompt_hash", "target_hash", "target", "doc"}
+    known = {"doc_id", "filter", "doc_hash", *SEALS, "target", "doc"}
     return [
         name
         for name, value in lines[0].items()
@@ -159,8 +165,7 @@ def _frame(file: Path, task: str, lines: list[dict[str, Any]], metric: str) -> p
             "id": ids,
             metric: [float(line[metric]) for line in lines],
             "task": task,
-            "prompt_hash": [line["prompt_hash"] for line in lines],
-            "target_hash": [line["target_hash"] for line in lines],
+            **{name: [line[name] for line in lines] for name in SEALS},
         }
         | dict(zip(TEXTS, zip(*map(_texts, lines), strict=True), strict=True))
     )

@@ -42,7 +42,7 @@ class Costs(Result):
 
     def chart(self) -> Drawing:
         """Draw latency with quartiles, and accuracy, of every variant."""
-        from tfaudit.compress.cost_chart import cost_chart
+        from tfaudit.extensions.costs.chart import cost_chart
 
         return cost_chart(self.table)
 
@@ -112,6 +112,7 @@ COSTS = JointAudit(
     shown=Declaration(
         name="costs",
         title="Size and speed",
+        part="In use",
         question="How much does compression save?",
         method="Weights, operations, bytes and, if measured, latency of TensorFlow Lite on this machine.",
         source="[F] A",

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from tfaudit.app.size_chart import size_chart
 from tfaudit.charts.point_labels import name_places
-from tfaudit.compress.cost_chart import size_chart
 
 
 def table(**columns):

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.builders.refusals import assert_refused
 from tests.builders.stacks import stack
-from tfaudit.compress.pruning.chip import feature_maps, independence
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.extensions.chip.chip import feature_maps, independence
 
 
 def by_svd(maps):

@@ -9,10 +9,10 @@ import pytest
 from keras import layers
 
 from tests.builders.refusals import assert_refused
-from tfaudit.compress.cost import cost, measure_variants
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.extensions.costs.cost import cost, measure_variants
 
 
 @pytest.fixture(scope="module")

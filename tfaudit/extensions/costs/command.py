@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import err, out
 from tfaudit.cli.options import option
 from tfaudit.errors import InputError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tfaudit.store.store import Store
 
 
-@app.command()
 def cost(
     targets: Annotated[
         list[Path],
@@ -40,7 +39,7 @@ def cost(
 
     Example: tfaudit cost a.keras b.tflite
     """
-    from tfaudit.compress.cost import measure_variants
+    from tfaudit.extensions.costs.cost import measure_variants
     from tfaudit.runtime.captured_output import captured_output
     from tfaudit.store.files import disk_errors
 

@@ -27,6 +27,11 @@ _SPACING = 0.3  # between nodes in log s; the rule converges as exp(-pi^2 / spac
 _NODES = np.exp(np.arange(-25, 25, _SPACING))
 
 
+def chip(independence: Any) -> Any:
+    """Return the independence of each channel's feature map from the others, [R] H."""
+    return independence
+
+
 def independence(maps: tf.Tensor) -> tf.Tensor:
     """Compute the channel independence `|F|_* - |F without channel j|_*`, averaged over images, float32 `(channels,)`.
 

@@ -1,0 +1,1 @@
+"""Outcomes of language models, as lm-evaluation-harness writes them."""
