@@ -62,14 +62,8 @@ def compare_means(
     if any(len(sample) < 2 or np.isnan(sample).any() for sample in samples):
         return MeanTest(difference, np.nan, np.nan, np.nan)
     if all(np.ptp(sample) == 0 for sample in samples):
-        t = math.copysign(math.inf, difference) if difference else 0.0
-        # The probability of the tail that starts at an infinite t, or at 0.
-        against = {"two-sided": abs(t), "less": -t, "greater": t}[alternative]
-        p = special.ndtr(-against) * (2 if alternative == "two-sided" else 1)
         least = smallest_p(len(first), len(second), paired=paired)
-        return MeanTest(
-            difference, t, np.nan, max(float(p), least if alternative == "two-sided" else least / 2)
-        )
+        return _constant_test(difference, alternative, least)
     with warnings.catch_warnings():
         # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
         warnings.filterwarnings(
@@ -80,3 +74,12 @@ def compare_means(
         else:
             test = stats.ttest_ind(*samples, equal_var=False, alternative=alternative)
     return MeanTest(difference, test.statistic, test.df, test.pvalue)
+
+
+def _constant_test(difference: float, alternative: str, least: float) -> MeanTest:
+    """Return the test of samples in which nothing varies; `least` is the smallest two-sided p-value."""
+    t = math.copysign(math.inf, difference) if difference else 0.0
+    # The probability of the tail that starts at an infinite t, or at 0.
+    against = {"two-sided": abs(t), "less": -t, "greater": t}[alternative]
+    sides = 2 if alternative == "two-sided" else 1
+    return MeanTest(difference, t, np.nan, sides * max(float(special.ndtr(-against)), least / 2))
