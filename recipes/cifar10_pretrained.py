@@ -57,8 +57,8 @@ import zipfile
 
 import keras
 
-from tfaudit.datasets.local_archives import find_archive
 from tfaudit.models.registry import build_model
+from tfaudit.recipes._archives import find_archive
 from tfaudit.recipes._torch_weights import assign_torch_weights, read_torch_weights
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.examples import Examples
-from tfaudit.datasets.local_archives import find_archive
+from tfaudit.recipes._archives import find_archive
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 

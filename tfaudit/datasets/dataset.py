@@ -383,6 +383,10 @@ class Dataset:
         )
 
 
+Splits = tuple[Dataset, Dataset]
+"""Training and test set."""
+
+
 def shape_of_images(x: Any) -> ImageShape:
     """Return the shape of images, uint8 `(N, H, W, 1 or 3)`, as in a `Dataset`; all None for other inputs.
 

@@ -21,7 +21,7 @@ from tfaudit.datasets.catalogue import (
     catalogue_entry,
 )
 from tfaudit.datasets.cropping import resize_and_crop
-from tfaudit.datasets.dataset import Dataset, ImageStream, check_labels, pipeline_options
+from tfaudit.datasets.dataset import Dataset, ImageStream, Splits, check_labels, pipeline_options
 from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.own import SPLITS, load_own
@@ -129,7 +129,7 @@ class DataSource:
         """Load a split; errors are those of `load_dataset`."""
         raise NotImplementedError
 
-    def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
+    def splits(self, scaling: Scaling = UNSCALED) -> Splits:
         """Load the training and the test set."""
         return self.load("train", scaling), self.load(self.test_split, scaling)
 
@@ -143,7 +143,7 @@ class OwnData(DataSource):
         require(split in SPLITS, "split", split, expected)
         return self.splits(scaling)[SPLITS.index(split)]
 
-    def splits(self, scaling: Scaling = UNSCALED) -> tuple[Dataset, Dataset]:
+    def splits(self, scaling: Scaling = UNSCALED) -> Splits:
         """Load the training and the test set in one pass, and check them against each other."""
         expected = f"none: {self.name!r} returns its examples as the model takes them"
         for argument, value in asdict(scaling).items():

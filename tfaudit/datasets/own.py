@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, Splits
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError
@@ -14,7 +14,7 @@ from tfaudit.runtime.user_functions import call, check_call, import_reference
 SPLITS = ("train", "test")
 
 
-def load_own(reference: str) -> tuple[Dataset, Dataset]:
+def load_own(reference: str) -> Splits:
     """Return the training and the test set from a function `load(split)`; the two must agree.
 
     Args:

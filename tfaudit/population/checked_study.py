@@ -12,7 +12,7 @@ from pathlib import Path
 from tfaudit.compress.pruning.scores import check_method
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.copies import notes_on_shared
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, Splits
 from tfaudit.datasets.examples import tell_unused_weights
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.preview import previews
@@ -51,7 +51,7 @@ class CheckedStudy:
         return {"train": Fingerprint.of(self.train), "test": Fingerprint.of(self.test)}
 
     @property
-    def shipped(self) -> tuple[Dataset, Dataset]:
+    def shipped(self) -> Splits:
         """The splits as workers get them: without previews, which may be functions that cannot be shipped."""
         train, test = (dataclasses.replace(data, preview=None) for data in (self.train, self.test))
         return train, test

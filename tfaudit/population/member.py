@@ -30,7 +30,7 @@ from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import PolynomialDecay, Schedule
 from tfaudit.compress.pruning.sparsity import sparsity_at
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, Splits
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.datasets.representative import representative_part
 from tfaudit.errors import InputError
@@ -62,7 +62,7 @@ class MemberMaker:
     training and the test set; by default they are loaded.
     """
 
-    def __init__(self, store: Store, splits: tuple[Dataset, Dataset] | None = None) -> None:
+    def __init__(self, store: Store, splits: Splits | None = None) -> None:
         self._store = store
         require_unchanged(store.study)
         self._train, self._test = splits or load_splits(store.study)

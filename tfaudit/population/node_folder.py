@@ -18,11 +18,8 @@ from pathlib import Path
 
 import filelock
 
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Splits
 from tfaudit.store.files import write_whole
-
-Splits = tuple[Dataset, Dataset]
-"""Training and test set."""
 
 _PREFIX, _SPLITS = "tfaudit-node-", "splits.pickle"
 

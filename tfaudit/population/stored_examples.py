@@ -8,7 +8,7 @@ import pandas as pd
 from PIL import Image
 
 from tfaudit.datasets.copies import copies_as_clusters
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, Splits
 from tfaudit.datasets.loading import data_source
 from tfaudit.datasets.preview import previews
 from tfaudit.datasets.representative import representative_positions
@@ -23,7 +23,7 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 """Longest edge of the stored images in pixels: `THUMBNAIL`, or `SMALL_THUMBNAIL` for more than `MANY` images."""
 
 
-def load_splits(study: Study) -> tuple[Dataset, Dataset]:
+def load_splits(study: Study) -> Splits:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
     train, test = (
         _limited(data, study) for data in data_source(study.dataset).splits(study.scaling)

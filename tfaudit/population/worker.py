@@ -32,10 +32,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfaudit.datasets.dataset import Splits
 from tfaudit.errors import InputError
 from tfaudit.population.logs import open_log, remove_if_empty
 from tfaudit.population.machine import keras_backend
-from tfaudit.population.node_folder import Splits, remove_workplace, shipped_splits
+from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.plan import Order, log_path
 from tfaudit.population.transient_errors import is_transient
 from tfaudit.runtime.captured_output import redirected_descriptors

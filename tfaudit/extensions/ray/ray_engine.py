@@ -18,13 +18,14 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from tfaudit.datasets.dataset import Splits
 from tfaudit.errors import InputError, one_line
 from tfaudit.extensions.ray.ray_task import Files, RunFacts, SharedInputs, perform
 from tfaudit.population import worker_process
 from tfaudit.population.engine import Answer, carry_out
 from tfaudit.population.engine_options import EngineOptions
 from tfaudit.population.machine import available_cores
-from tfaudit.population.node_folder import Splits, end_run
+from tfaudit.population.node_folder import end_run
 from tfaudit.population.plan import (
     CHECKPOINT,
     ConditionJob,

@@ -22,9 +22,10 @@ from typing import Any
 
 import ray
 
+from tfaudit.datasets.dataset import Splits
 from tfaudit.datasets.fingerprint import Fingerprint
 from tfaudit.population.engine import Answer, too_long
-from tfaudit.population.node_folder import Splits, make_workplace, remove_workplace
+from tfaudit.population.node_folder import make_workplace, remove_workplace
 from tfaudit.population.plan import CHECKPOINT, Order, log_path
 from tfaudit.population.worker_process import WorkerProcess
 from tfaudit.runtime.user_functions import source_file
