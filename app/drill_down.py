@@ -13,7 +13,9 @@ from tfaudit.app.display import go_to_later
 from tfaudit.app.image_panel import open_image
 from tfaudit.app.quantities import range_text
 from tfaudit.audits.flips.image_changes import UNCHANGED
-from tfaudit.audits.intersections.intersections import CLASS
+
+CLASS = "class"
+"""Column of the class of a mark or row, and what links call it."""
 
 CHANGED, ALL = "changed", "all examples"
 """Kinds of images in the gallery, beside those of `image_changes`."""

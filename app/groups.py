@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.joint_audits import declaration_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question, show_result
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
@@ -10,7 +12,6 @@ from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.url_state import choose_from, single_choice
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
 from tfaudit.audits.groups.declaration import GROUPS
-from tfaudit.audits.trends.declaration import TRENDS
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -41,7 +42,7 @@ def page(study_audit: StudyAudit) -> None:
     empty = {
         "Individuals": study_audit.data.individuals is None,
         "Exemplars": not columns,
-        "Images": not study_audit.data.measures_images,
+        "Images": "trends" not in AUDITS or not study_audit.data.measures_images,
     }
     linked = st.query_params.get("groups")  # a link to an empty tab leads to what it takes
     shown = {name: draw for name, draw in views.items() if not empty.get(name) or linked == name}
@@ -76,14 +77,16 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
 
 
 def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
-    results = {result.property: result for result in study_audit.result("trends", key)}
+    found = study_audit.result("trends", key) if "trends" in AUDITS else ()
+    results = {result.property: result for result in found}
     if not results:
         st.info(
             "Tilt and activation are measured on small grey images of equal size: digits, letters, drawings."
         )
         return
-    show_question(TRENDS)
+    shown = declaration_of("trends")
+    show_question(shown)
     result = choose_option("Property", results, "property")
     quantity = quantity_of_property(study_audit, result.property)
     known = {"grouping": result.column, "quantity": quantity}
-    show_result(study_audit, TRENDS, result, f"property-{key}", known=known)
+    show_result(study_audit, shown, result, f"property-{key}", known=known)

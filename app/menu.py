@@ -36,6 +36,7 @@ FLIPS = (
 
 def _pages() -> dict[str, ViewerPage]:
     """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
+    of_groups = tuple(name for name in ("groups", "attributes", "trends") if name in AUDITS)
     ours = {
         "overview": ViewerPage(
             "overview",
@@ -48,10 +49,7 @@ def _pages() -> dict[str, ViewerPage]:
         "classes": ViewerPage("classes", "Classes", ("classes",), definition=CLASSES),
         # The images that one model changes against one are the flips that "compare" shows.
         "exemplars": ViewerPage("exemplars", "Examples", ("classes",), definition=PIES),
-        "groups": ViewerPage(
-            "groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS
-        ),
-        "intersections": _audit_page("intersections", "groups"),
+        "groups": ViewerPage("groups", "Groups", of_groups, definition=GROUPS),
         "corruptions": ViewerPage(
             "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
         ),

@@ -131,7 +131,6 @@ def test_every_verdict_is_explained():
         "classes.classes",
         "groups.groups",
         "chance.chance",
-        "intersections.intersections",
         "flips.negative_flips",
         "flips.image_changes",
     ):

@@ -17,10 +17,8 @@ from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.groups.groups import groups
-from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.readers.prediction_files import read_predictions
@@ -40,9 +38,7 @@ AUDITS = [
     (exemplars, 6),
     (functools.partial(chance, permutations=1000), 6),
     (flip_rates, 6),
-    (intersections, 6),
     (functools.partial(by_class, groups), 6),
-    (functools.partial(by_class, trends), 6),
     (functools.partial(by_class, attributes), 6),
     (GATE, 6),
     (GATE, 1),
@@ -118,7 +114,6 @@ def test_a_population_does_not_differ_from_itself(audit, members):
     [
         functools.partial(by_class, groups),
         flip_rates,
-        intersections,
         *contributed("OF_ONE_AND_SEVERAL"),
     ],
 )

@@ -4,15 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.extension_contracts import contributed
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.exemplars.exemplars import exemplars
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.groups.groups import groups
-from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.trends.trends import trends
 from tfaudit.predictions import Predictions
 
 LABELS = np.arange(60) % 3
@@ -36,14 +35,12 @@ def robust(before, after):
 
 def tables(before, after):
     checks = gate(before, after, LIMITS)
-    crossed = intersections(before, after, HALVES)
     return {
         "classes": [class_impact(before, after).frame()],
         "groups": [groups(before, after, HALVES["half"]).frame()],
-        "intersections": [crossed.frame(), crossed.cell_frame()],
         "negative flips": [flip_rates(before, after).frame()],
         "exemplars": [exemplars(before, after).difficulty],
-        "trends": [trends(before, after, np.arange(60.0)).binned],
+        **{name: frames(before, after) for name, frames in contributed("IN_RANGE")},
         "robustness": robust(before, after),
         "gate": [checks.classes, checks.frame().query("check == 'overall_drop_pp'")],
         "rates": [checks.frame().query("check in ('flips', 'negative_flips')")],

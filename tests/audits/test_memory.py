@@ -8,7 +8,6 @@ import pytest
 from tests.builders.extension_contracts import contributed
 from tfaudit.audits.flips.negative_flips import flip_rates
 from tfaudit.audits.gate.measurements import measure
-from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ties import Ties
 
@@ -40,7 +39,7 @@ def population(members: int, seed: int, *, paired: bool) -> Predictions:
     return predictions
 
 
-EITHER = (flip_rates, intersections, measure)
+EITHER = (flip_rates, measure)
 CASES = [(audit, paired) for audit in EITHER for paired in (True, False)]
 
 

@@ -16,12 +16,10 @@ from tfaudit.audits.gate.gate import gate
 from tfaudit.audits.gate.limits import Limits
 from tfaudit.audits.gate.measurements import measure
 from tfaudit.audits.groups.groups import groups
-from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.prediction_counts.prediction_counts import count_predictions
 from tfaudit.audits.robustness.robustness import robustness
 from tfaudit.audits.summary.summary import audit_variant, summary
-from tfaudit.audits.trends.trends import trends
 from tfaudit.audits.verdict.study_verdict import study_verdict
 
 BEFORE, AFTER = population(0), population(1, hurt=[3])
@@ -55,10 +53,7 @@ RESULTS = {
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
-    "intersections": lambda: intersections(BEFORE, AFTER, COLUMN.to_frame()),
-    "intersections, classes": lambda: intersections(BEFORE, AFTER),
     "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),
-    "trends": lambda: trends(BEFORE, AFTER, np.arange(200.0), column=COLUMN, individuals=WRITERS),
     "pairs": lambda: compare(ONE, OTHER),
     "measurements": lambda: measure(BEFORE, AFTER),
     "measurements, single": lambda: measure(ONE, OTHER),

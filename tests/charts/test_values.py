@@ -22,7 +22,6 @@ from tfaudit.audits.prediction_counts.chart import class_recall_chart, votes_cha
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
-from tfaudit.audits.trends.trends import trends
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import GAIN, LOSS, PLUM, WORSE
 
@@ -229,14 +228,3 @@ def test_recalls_and_votes_are_those_of_the_members():
     assert drawn(class_recall_chart(recalls.assign(recall=np.nan)), PLUM) == 0
     votes = tally.image(3).assign(title="dense").rename(columns={"class": "name"})
     assert rows_of(votes_chart(votes, "3"))["percent"].sum() == pytest.approx(100)
-
-
-def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
-    found = trends(BEFORE, AFTER, VALUES)
-    shown = rows_of(found.chart()).query("part == 'line'")
-    bins = found.binned["value"]
-    for row in found.frame().query("measure != 'change'").to_dict("records"):
-        ends = shown[shown["measure"] == row["measure"]]
-        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
-        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
-        np.testing.assert_allclose(ends["accuracy"], heights)

@@ -5,13 +5,11 @@ the viewer a page for every audit that is `shown`.
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.stored_images import TILT
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audits.attributes.attributes import Attributes, attributes
 from tfaudit.audits.attributes.declaration import ATTRIBUTES
@@ -24,19 +22,14 @@ from tfaudit.audits.flips.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audits.gate.measurements import Measurements, measure
 from tfaudit.audits.groups.declaration import GROUPS
 from tfaudit.audits.groups.groups import Groups, groups
-from tfaudit.audits.intersections.declaration import INTERSECTIONS
-from tfaudit.audits.intersections.intersections import Intersections, intersections
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.prediction_counts.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audits.robustness.declaration import OF_ONE_VARIANT
 from tfaudit.audits.robustness.robustness import Robustness, robustness
 from tfaudit.audits.summary.summary import VariantAudit, audit_variant
-from tfaudit.audits.trends.declaration import TRENDS
-from tfaudit.audits.trends.trends import Trends, trends
 from tfaudit.errors import require
 from tfaudit.extensions import Registry
-from tfaudit.stats.group_codes import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
 
 
@@ -118,17 +111,6 @@ def _groups(data: StudyData, key: str, *, column: str | None = None, alpha: floa
     )
 
 
-def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
-    column = data.groups[data.group_columns[0]] if data.group_columns else None
-    compute = functools.partial(trends, column=column, individuals=data.individuals, alpha=alpha)
-    populations = data.baseline, data.populations[key]
-    results = (compute(*populations, values) for values in data.image_properties)
-    return tuple(
-        dataclasses.replace(result, tilted=data.tilted_image) if result.property == TILT else result
-        for result in results
-    )
-
-
 def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:
     sides = (data.under_conditions(side, data.conditions) for side in (BASELINE, key))
     return robustness(*sides, clean=(data.baseline, data.populations[key]), alpha=alpha)
@@ -151,7 +133,8 @@ def _evaluations(data: StudyData, key: str) -> object:
     ]
 
 
-def _added_groups(data: StudyData, _: str) -> object:
+def added_groups(data: StudyData, _: str) -> object:
+    """Return what an audit of named groups depends on."""
     return data.groups_fingerprint
 
 
@@ -232,32 +215,16 @@ _ALL = (
         arguments=lambda data, key: [
             {"column": column} for column in data.group_columns or (None,)
         ],
-        depends_on=_added_groups,
+        depends_on=added_groups,
         shown=GROUPS,
-    ),
-    Audit(
-        name="intersections",
-        result=Intersections,
-        compute=compared(intersections, by_groups=True),
-        applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
-        depends_on=_added_groups,
-        shown=INTERSECTIONS,
     ),
     Audit(
         name="attributes",
         result=Attributes,
         compute=compared(attributes, by_groups=True),
         applies=lambda data, key: key != BASELINE and bool(data.group_columns),
-        depends_on=_added_groups,
+        depends_on=added_groups,
         shown=ATTRIBUTES,
-    ),
-    Audit(
-        name="trends",
-        result=tuple[Trends, ...],
-        compute=_trends,
-        applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
-        depends_on=_added_groups,
-        shown=TRENDS,
     ),
     Audit(
         name="robustness",

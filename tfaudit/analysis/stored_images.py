@@ -59,15 +59,6 @@ def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Seri
     return tuple(values for values in measured if values.nunique() > 1)
 
 
-def tilted_image(pngs: Iterable[bytes]) -> np.ndarray | None:
-    """Return an image `(H, W)` more tilted than nine in ten; None where no tilt can be measured."""
-    images = [pixels_of(png)[..., 0] for png in pngs if can_be_measured(png)]
-    tilts = np.abs([tilt(image[None])[0] for image in images])
-    if not np.isfinite(tilts).any():
-        return None
-    return images[np.nanargmin(np.abs(tilts - np.nanquantile(tilts, 0.9)))]
-
-
 def has_images(store: Store, split: str) -> bool:
     """Return whether a split of a study stores any image; looks no further than the first one."""
     total = len(store.examples(split, images=False, groups=False))

@@ -15,10 +15,8 @@ from tfaudit.analysis.cache import digest
 from tfaudit.analysis.example_facts import example_facts
 from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.stored_images import (
-    TILT,
     can_be_measured,
     image_properties,
-    tilted_image,
     word_for,
 )
 from tfaudit.audits.attributes.attributes import MANY
@@ -35,9 +33,6 @@ BASELINE = "dense"
 
 LEAST_OF_KIND = 20
 """Images that kinds of a class have at least, on average: with fewer, one image moves an accuracy by over 5 points."""
-
-FIRST = 200
-"""Number of images of which one shows how the tilt is measured."""
 
 K = TypeVar("K")
 
@@ -283,14 +278,6 @@ class StudyData:
             return ()
         examples = self.store.examples(self.split, groups=False)
         return image_properties(examples["image"], examples["label"].to_numpy())
-
-    @cached_property
-    def tilted_image(self) -> np.ndarray | None:
-        """One of the first images, which shows how the tilt is measured; None if no tilt is."""
-        if all(values.name != TILT for values in self.image_properties):
-            return None
-        count = len(self.store.examples(self.split, images=False, groups=False))
-        return tilted_image(self.store.images(self.split, range(min(FIRST, count))))
 
     @property
     def has_features(self) -> bool:

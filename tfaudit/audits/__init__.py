@@ -5,7 +5,7 @@ Populations   `class_impact`, `exemplars`, `chance`, `robustness`, `summary`
 Predictions   `flip_rates`, `image_changes`
 Two models    `compare`, `gate` with `Limits`
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits
-Groups        `groups`, `intersections`, `attributes`, `trends`
+Groups        `groups`, `attributes`
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
@@ -20,8 +20,6 @@ _MODULES = {
     "robustness.robustness": ("robustness", "Robustness", "robustness_table"),
     "flips.negative_flips": ("flip_rates", "NegativeFlips"),
     "groups.groups": ("groups", "Groups"),
-    "intersections.intersections": ("intersections", "Intersections"),
-    "trends.trends": ("trends", "Trends"),
     "attributes.attributes": ("attributes", "Attributes"),
     "prediction_counts.prediction_counts": ("count_predictions", "PredictionCounts"),
     "flips.image_changes": ("image_changes",),

@@ -29,6 +29,7 @@ OURS = (
     "exports",
     "factors",
     "forecast",
+    "intersections",
     "lm_eval",
     "mixed_precision",
     "operating_points",
@@ -40,6 +41,7 @@ OURS = (
     "shrinking",
     "slices",
     "survey",
+    "trends",
 )
 """Extensions of this package, by the name of their folder."""
 

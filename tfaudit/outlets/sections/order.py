@@ -17,12 +17,10 @@ REPORT_PARTS: Mapping[str, tuple[str, ...]] = {
     "Who pays": (
         "model_pair",
         "groups",
-        "intersections",
     ),
     "Which examples": (
         "negative_flips",
         "attributes",
-        "trends",
     ),
     "In use": ("robustness",),
     METHODS: ("chance",),

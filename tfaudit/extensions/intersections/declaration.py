@@ -10,6 +10,7 @@ INTERSECTIONS = Declaration(
         "Over classes, groups and intersections of two, such as young women; and which "
         "intersections lose accuracy."
     ),
+    part="Who pays",
     source="[B], intervals [C]",
     tables={
         "groupings": Table(

@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score
 from tests.builders.populations import population
 from tests.builders.simulated_studies import RECALLS, Truth, simulate
 from tests.builders.two_way_reference import two_way
-from tfaudit.audits.intersections.intersections import intersections
 from tfaudit.errors import InputError
+from tfaudit.extensions.intersections.intersections import intersections
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1, examples=400), population(2, examples=400, hurt=[3])

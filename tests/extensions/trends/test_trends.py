@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
+from tests.builders.drawings import rows_of
 from tests.builders.populations import population
-from tfaudit.audits.trends.trends import trends
 from tfaudit.errors import InputError
+from tfaudit.extensions.trends.trends import trends
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -103,3 +104,14 @@ def test_finds_a_planted_effect():
     bins = found.binned.query("measure == 'after'")
     np.testing.assert_allclose(bins["accuracy"], 1 - bins["value"], atol=0.05)
     assert bins["units"].tolist() == [250] * 8
+
+
+def test_lines_run_from_the_first_to_the_last_mean_at_the_heights_of_the_fit():
+    found = trends(population(1), population(2, hurt=[3]), VALUES)
+    shown = rows_of(found.chart()).query("part == 'line'")
+    bins = found.binned["value"]
+    for row in found.frame().query("measure != 'change'").to_dict("records"):
+        ends = shown[shown["measure"] == row["measure"]]
+        np.testing.assert_allclose(ends["value"], [bins.min(), bins.max()])
+        heights = 100 * (row["intercept"] + row["slope"] * ends["value"])
+        np.testing.assert_allclose(ends["accuracy"], heights)

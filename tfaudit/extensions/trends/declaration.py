@@ -10,6 +10,7 @@ TRENDS = Declaration(
         "Accuracy against a digit's tilt, ink and distance from the mean of its class: do the "
         "fitted lines before and after compression diverge?"
     ),
+    part="Which examples",
     source="[P] 4.1 and C",
     charts=(
         Chart(

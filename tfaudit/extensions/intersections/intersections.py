@@ -91,7 +91,7 @@ class Intersections(Result):
 
     def chart(self) -> Drawing:
         """Draw the lowest accuracy of each grouping before and after, with intervals that hold for all its groups."""
-        from tfaudit.audits.intersections.chart import gaps_chart
+        from tfaudit.extensions.intersections.chart import gaps_chart
 
         return gaps_chart(self.gaps)
 

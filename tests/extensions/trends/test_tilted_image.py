@@ -1,4 +1,4 @@
-"""Images as a study stores them."""
+"""The image that shows how the tilt is measured."""
 
 import io
 
@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from tfaudit.analysis.stored_images import tilted_image
+from tfaudit.extensions.trends.audits import tilted_image
 from tfaudit.stats import tilt
 
 

@@ -77,32 +77,32 @@ class Trends(Result):
 
     def chart(self) -> Drawing:
         """Draw [P] figure 13: binned accuracy and its lines before and after, a panel per group."""
-        from tfaudit.audits.trends.chart import trends_chart
+        from tfaudit.extensions.trends.chart import trends_chart
 
         return trends_chart(self.table, self.binned, self.property, self.column)
 
     def change_chart(self) -> Drawing:
         """Draw [P] figure 2: the change of accuracy of every unit against its property, with a smooth curve."""
-        from tfaudit.audits.trends.chart import change_chart
+        from tfaudit.extensions.trends.chart import change_chart
 
         return change_chart(self.units, self.property, self.column)
 
     def histogram(self) -> Drawing:
         """Draw [P] figures 8b, 9b, 11 and 12b: the distribution of the property in every group."""
-        from tfaudit.audits.trends.chart import histogram_chart
+        from tfaudit.extensions.trends.chart import histogram_chart
 
         return histogram_chart(self.units, self.property, self.column)
 
     def tilt_chart(self) -> Drawing:
         """Draw [P] figure 10: the image that shows how the tilt is measured."""
-        from tfaudit.audits.trends.chart import tilt_chart
+        from tfaudit.extensions.trends.chart import tilt_chart
 
         assert self.tilted is not None
         return tilt_chart(self.tilted)
 
     def scatter(self) -> Drawing:
         """Draw [P] figures 2, 8, 9 and 12: accuracy of every individual after on before, coloured by mean property."""
-        from tfaudit.audits.trends.chart import scatter_chart
+        from tfaudit.extensions.trends.chart import scatter_chart
 
         return scatter_chart(self.units, self.property, self.column)
 
