@@ -8,20 +8,13 @@ Modal labels  `modal_classes`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
 Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin)
-Confidence    `squared_gaps`, `mass_bins`, `brier_scores`, `log_losses`
-Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
+Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
 
 from tfaudit.runtime.lazy_names import lazy_names
 
 _MODULES = {
-    "calibration": (
-        "brier_scores",
-        "log_losses",
-        "mass_bins",
-        "squared_gaps",
-    ),
     "contingency": ("mcnemar", "mcnemar_false_alarms", "paired_interval"),
     "image_properties": (
         "class_means",
@@ -34,7 +27,6 @@ _MODULES = {
     "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_classes"),
     "multiplicity": ("adjust", "interim_level", "interim_sizes"),
-    "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "precision": ("SampleSize", "Spread"),
     "proportions": ("Proportions", "compare_proportions", "exact_interval"),

@@ -10,8 +10,8 @@ from tests.builders.nightly import and_nightly
 from tests.builders.populations import population
 from tests.builders.two_way_reference import two_way
 from tfaudit.extensions.calibration.calibration import calibration
+from tfaudit.extensions.calibration.reliability import mass_bins
 from tfaudit.predictions import Predictions
-from tfaudit.stats.calibration import mass_bins
 
 BEFORE, AFTER = population(1), population(2, hurt=[3], noise=1.6)
 

@@ -13,14 +13,14 @@ from tfaudit.audits.classes.classes import CANNOT_TELL, empty_class_notes, verdi
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result, in_points
 from tfaudit.errors import InputError, require_least
-from tfaudit.predictions import Predictions
-from tfaudit.stats.calibration import (
+from tfaudit.extensions.calibration.reliability import (
     BINS,
     brier_scores,
     log_losses,
     mass_bins,
     squared_gaps,
 )
+from tfaudit.predictions import Predictions
 from tfaudit.stats.change_intervals import Change
 from tfaudit.stats.changes import group_changes, mean_change
 from tfaudit.stats.group_codes import group_means

@@ -12,8 +12,8 @@ import pandas as pd
 from tfaudit.audits.gate.checks import CANNOT_JUDGE, FAIL, PASS, PASSES_UNCORRECTED
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, listed, require, require_type
+from tfaudit.extensions.operating_points.pareto import pareto_set
 from tfaudit.predictions import Predictions
-from tfaudit.stats.pareto import pareto_set
 
 UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
     "range": lambda recalls: recalls.max() - recalls.min(),

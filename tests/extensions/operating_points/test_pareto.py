@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.builders.refusals import assert_refused
-from tfaudit.stats.pareto import pareto_set
+from tfaudit.extensions.operating_points.pareto import pareto_set
 
 POINTS = hnp.arrays(
     np.float64,

@@ -6,7 +6,7 @@ from sklearn import calibration as sklearn_calibration
 from sklearn import metrics
 
 from tests.builders.refusals import assert_refused
-from tfaudit.stats.calibration import (
+from tfaudit.extensions.calibration.reliability import (
     brier_scores,
     log_losses,
     mass_bins,
