@@ -171,7 +171,6 @@ WRONG_TYPES = {
         lambda: gate(ONE, ONE, {"overall_drop_pp": 1}),
         "limits: got dict, expected tfaudit.Limits",
     ),
-    "no limits": (lambda: gate(ONE, ONE, None), "limits: got None, expected tfaudit.Limits"),
     "slices": (
         lambda: gate(ONE, ONE, slices=[1]),
         "slices: got list, expected the result of tfaudit",

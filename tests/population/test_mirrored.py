@@ -60,12 +60,6 @@ def test_two_devices_train_pruned_members_as_one_does(warm_python):
 
 def test_settings_that_no_strategy_takes():
     assert_refused(
-        "strategy: got 'central', expected None or 'mirrored'",
-        Training,
-        epochs=1,
-        strategy="central",
-    )
-    assert_refused(
         "steps_per_execution: got 4, expected 1 with strategy='mirrored'",
         Training,
         epochs=1,

@@ -326,9 +326,9 @@ def test_a_tf_keras_model_is_pointed_elsewhere(monkeypatch):
     assert_refused(r"tf_keras .*from_scores", predict, foreign, IMAGES)
 
 
-@pytest.mark.parametrize("name", ["a.keras", "b.tflite", "empty.tflite"])
+@pytest.mark.parametrize("name", ["a.keras", "b.tflite"])
 def test_damaged_files_get_one_line(int8, tmp_path, name):
-    contents = {"a.keras": b"no zip", "b.tflite": int8[: len(int8) // 2], "empty.tflite": b""}
+    contents = {"a.keras": b"no zip", "b.tflite": int8[: len(int8) // 2]}
     (tmp_path / name).write_bytes(contents[name])
     with pytest.raises(InputError):
         predict(tmp_path / name, IMAGES)

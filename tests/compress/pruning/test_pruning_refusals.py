@@ -93,10 +93,6 @@ def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
             "schedule: got 1.0, expected a schedule or a number in [0, 1)",
         ),
         ({"schedule": float("nan")}, "got nan"),
-        (
-            {"schedule": 0.5, "method": "size"},
-            "method: got 'size', expected 'magnitude' or 'gradient' or ",
-        ),
     ],
 )
 def test_settings_that_cannot_be_used(settings, message):

@@ -124,11 +124,6 @@ def test_the_least_independent_channels_go(axis):
     ("settings", "message"),
     [
         (
-            {"gradient_data": None},
-            "gradient_data: got None, expected data to average the scores of method 'chip' over",
-        ),
-        ({"gradient_data": (IMAGES[:0], IMAGES[:0])}, "gradient_data: got no examples"),
-        (
             {"axis": -2, "layers": "separable"},
             "'chip' for 'separable/pointwise_kernel' of a SeparableConv2D layer, .*observable inputs",
         ),

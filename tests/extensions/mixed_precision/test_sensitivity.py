@@ -166,9 +166,8 @@ def test_the_rounding_errors_stand_beside(all_but_one):
         ({"layers": []}, r"layers: got \[\], expected one layer or more"),
         ({"percentile": 40}, "percentile: got 40, expected above 50 and at most 100"),
         ({"mode": "both"}, "mode: got 'both', expected 'all_but_one' or 'only_one'"),
-        ({"representative": X[:, :3]}, r"representative: got shape \(100, 3, 6, 1\)"),
     ],
-    ids=["unknown", "none", "percentile", "mode", "images"],
+    ids=["unknown", "none", "percentile", "mode"],
 )
 def test_bad_settings_get_one_line(model, data, options, message):
     assert_refused(

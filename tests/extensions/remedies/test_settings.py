@@ -99,11 +99,6 @@ def test_smoke_keeps_one_of_each_remedy():
             {"remedy": "distillation", "treatment": "one_shot"},
             "remedy: got 'distillation', expected none unless",
         ),
-        (
-            Pruned,
-            {"remedy": "quantization_aware"},
-            "remedy: got 'quantization_aware', expected 'dist",
-        ),
         (DistillationRemedy, {"temperature": 0}, "temperature: got 0, expected a number above 0"),
         (DistillationRemedy, {"focus": (1, -1)}, r"focus: got \(1, -1\), expected \(alpha, beta\)"),
         (
