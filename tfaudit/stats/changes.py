@@ -32,7 +32,7 @@ def group_changes(
 
     Args:
         before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]. `Rows` of
-            such values are made three times.
+            such values are made twice, with clusters three times.
         after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
         count: G, the number of groups.

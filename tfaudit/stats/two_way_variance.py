@@ -28,19 +28,34 @@ class Sample:
     """
 
     def __init__(self, values: Rows, units: Units) -> None:
-        members = len(values)
-        sums = np.empty((members, len(units.sizes)))
+        members, count = len(values), len(units.sizes)
+        sums = np.empty((members, count))
+        squares = np.zeros(count)
         self.images = np.zeros(len(units.groups))
         for k, row in enumerate(values):
             sums[k] = units.group_sums(row)
+            squares += units.group_sums(np.square(row))
             self.images += row
         self.images /= members
         self.overall = sums.sum(1) / len(units.groups)
         self.means = ratio(sums, units.sizes)
-        self.residual, self.shared = np.zeros((2, len(units.sizes)))
+        self.residual, self.shared = np.zeros((2, count))
         if members == 1:
             return
-        freedom = (members - 1) * members
+        if units.clustered:
+            self._add_clusters(values, units)
+            return
+        # From sums of squares: making the rows again, and their residuals, takes twice as long.
+        centre = self.means.mean(0)
+        total = squares - members * units.sizes * centre**2
+        of_members = units.sizes * np.square(self.means - centre).sum(0)
+        of_images = members * (units.group_sums(self.images**2) - units.sizes * centre**2)
+        left = np.maximum(total - of_members - of_images, 0.0)
+        self.residual = np.nan_to_num(left / ((members - 1) * units.freedom) / members)
+
+    def _add_clusters(self, values: Rows, units: Units) -> None:
+        """Add up the residuals' sums over clusters, member by member, from values less their means over members."""
+        freedom = (len(values) - 1) * len(values)
         for row, means in zip(values, self.means - self.means.mean(0), strict=True):
             left = units.residuals(row - self.images, means)
             self.residual += np.nan_to_num(units.variances(left)) / freedom
