@@ -18,9 +18,9 @@ If fairness counts 100 times as much as sparsity, the best point is
     >= 98 %     ~ 68 %    after five rounds (67.2 %)
 
 Where [P] is silent or cannot be followed: it resizes images to the input of its AlexNet (E), to a size that it does not
-name; ours takes 28 pixels, with smaller kernels and 20,125,386 parameters (`tfaudit.models.alexnet`). The caption of
-figure 3a names rewinding, that of figure 4 no treatment; to include fine-tuned networks, add `treatment="finetune"`, as
-`paganini_grid` does.
+name; ours takes 28 pixels, with smaller kernels and 20,125,386 parameters (`tfaudit.extensions.networks.alexnet`). The
+caption of figure 3a names rewinding, that of figure 4 no treatment; to include fine-tuned networks, add
+`treatment="finetune"`, as `paganini_grid` does.
 
 Notes, with a small study: `docs/recipe_notes.md`.
 """

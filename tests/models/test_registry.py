@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+from tests.builders.extension_contracts import contributed
 from tests.builders.nightly import and_nightly
 from tests.builders.refusals import assert_refused
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
@@ -16,22 +17,10 @@ SMALL = {
     "lenet_r": (28, 28, 1),
     "lenet_p": (28, 28, 1),
     "resnet20": (32, 32, 3),
-    "resnet18_small": (12, 12, 3),
-    "resnet50": (32, 32, 3),
-    "wide_resnet": (12, 12, 3),
-    "alexnet_small": (28, 28, 1),
-    "vgg11": (28, 28, 1),
-    "vgg16_cifar": (32, 32, 3),
 }
-NARROW = {  # with a block of every sort
-    "resnet20": {"blocks": [1, 1, 1]},
-    "resnet18_small": {"width": 1 / 16, "blocks": [1, 1, 1, 1]},
-    "resnet50": {"width": 1 / 16, "blocks": [2, 1, 1, 1]},
-    "wide_resnet": {"depth": 10, "width": 0.05},
-    "alexnet_small": {"width": 0.03},
-    "vgg11": {"width": 0.03},
-    "vgg16_cifar": {"width": 0.03},
-}
+NARROW = {"resnet20": {"blocks": [1, 1, 1]}}  # with a block of every sort
+for name, shape, options in contributed("SMALL_NETWORKS"):
+    SMALL[name], NARROW[name] = shape, options
 FAST = ("digits_convnet", "lenet_r")  # convert in half a second
 contract = pytest.mark.parametrize("name", SMALL)
 
@@ -66,17 +55,8 @@ def models(request):
         ("resnet44", (32, 32, 3), 10, 658_586),
         ("resnet56", (32, 32, 3), 10, 853_018),
         ("resnet110", (32, 32, 3), 10, 1_727_962),
-        ("resnet18_small", (32, 32, 3), 10, 11_173_962),
-        ("wide_resnet", (32, 32, 3), 10, 36_479_194),
-        ("alexnet_small", (32, 32, 3), 10, 23_272_266),
-        ("vgg11", (32, 32, 3), 10, 28_144_010),
-        ("vgg16_cifar", (32, 32, 3), 10, 14_991_946),
         ("cifar_convnet", (32, 32, 3), 10, 98_970),
-        # torchvision's, for ImageNet
-        ("resnet18", (224, 224, 3), 1000, 11_689_512),
-        ("resnet50", (224, 224, 3), 1000, 25_557_032),
-        ("alexnet", (224, 224, 3), 1000, 61_100_840),
-        ("vgg11", (224, 224, 3), 1000, 132_863_336),
+        *contributed("PARAMETER_COUNTS"),
     ],
 )
 def test_parameter_counts_are_those_of_papers_and_torchvision(name, shape, classes, parameters):
@@ -172,7 +152,6 @@ def test_int8_conversion_agrees(name):
             "options: got 'wide', expected options of 'lenet_r': width",
         ),
         (("lenet_r", (28, 28, 1), 10), {"width": 0}, "width: got 0, expected a positive number"),
-        (("wide_resnet", (32, 32, 3), 10), {"depth": 20}, "depth: got 20, expected 6 n . 4"),
         (
             ("resnet20", (32, 32, 3), 10),
             {"shortcuts": "b"},

@@ -32,6 +32,7 @@ OURS = (
     "intersections",
     "lm_eval",
     "mixed_precision",
+    "networks",
     "operating_points",
     "planning",
     "quantization_aware",
@@ -70,6 +71,7 @@ class Extension:
             a frame whose `attrs` name its columns of `texts` and of `seals`, or None for another path.
         channel_scores: scores of channels that pruning ranks, functions as in `tfaudit.compress.pruning.scores`.
         score_inputs: what scores take and examples show, functions of a model, kernels, values, inputs and an axis.
+        architectures: networks by name, each a `tfaudit.models.registry.Architecture`.
         corruptions: corruptions of images, each a `tfaudit.datasets.corruptions.registry.Corruption`.
         kinds: kinds of quantization, each a `tfaudit.study.quantization.QuantizationKind`.
         candidates: further candidates of a search, classes such as `mixed_precision.candidates.LayersInFloat`.
@@ -99,6 +101,7 @@ class Extension:
     outcomes: Places = dataclasses.field(default_factory=dict)
     channel_scores: Places = dataclasses.field(default_factory=dict)
     score_inputs: Places = dataclasses.field(default_factory=dict)
+    architectures: Places = dataclasses.field(default_factory=dict)
     corruptions: Places = dataclasses.field(default_factory=dict)
     kinds: Places = dataclasses.field(default_factory=dict)
     candidates: Places = dataclasses.field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Registry of architectures: models by name, from pixels 0..255 to logits."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,13 +10,10 @@ import keras
 import numpy as np
 
 from tfaudit.errors import InputError, require, require_least, require_one_of
-from tfaudit.models.alexnet import alexnet
+from tfaudit.extensions import Registry
 from tfaudit.models.convnet import cifar_convnet, digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
 from tfaudit.models.resnet import resnet
-from tfaudit.models.resnet_imagenet import resnet18, resnet50
-from tfaudit.models.vgg import vgg11, vgg16_cifar
-from tfaudit.models.wide_resnet import wide_resnet
 
 
 @dataclass(frozen=True)
@@ -30,25 +27,20 @@ class Architecture:
     smallest: int  # least height and width of the images, in pixels
 
 
-ARCHITECTURES = {
-    "digits_convnet": Architecture(digits_convnet, smallest=4),
-    "cifar_convnet": Architecture(cifar_convnet, smallest=8),
-    "lenet_r": Architecture(lenet_r, smallest=12),
-    "lenet_p": Architecture(lenet_p, smallest=10),
-    **{
-        f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4)
-        for depth in (20, 32, 44, 56, 110)
+ARCHITECTURES: Mapping[str, Architecture] = Registry(
+    "architectures",
+    {
+        "digits_convnet": Architecture(digits_convnet, smallest=4),
+        "cifar_convnet": Architecture(cifar_convnet, smallest=8),
+        "lenet_r": Architecture(lenet_r, smallest=12),
+        "lenet_p": Architecture(lenet_p, smallest=10),
+        **{
+            f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4)
+            for depth in (20, 32, 44, 56, 110)
+        },
     },
-    "resnet18": Architecture(partial(resnet18, small=False), smallest=4),
-    "resnet18_small": Architecture(partial(resnet18, small=True), smallest=4),
-    "resnet50": Architecture(resnet50, smallest=4),
-    "wide_resnet": Architecture(wide_resnet, smallest=4),
-    "alexnet": Architecture(partial(alexnet, small=False), smallest=63),
-    "alexnet_small": Architecture(partial(alexnet, small=True), smallest=15),
-    "vgg11": Architecture(vgg11, smallest=2),
-    "vgg16_cifar": Architecture(vgg16_cifar, smallest=32),
-}
-"""Architectures by name: a new architecture is a function and one entry here."""
+)
+"""Architectures by name: a new architecture is a function and one entry here, or in an extension."""
 
 
 def build_model(

@@ -2,6 +2,7 @@
 
 import keras
 
+from tests.builders.refusals import assert_refused
 from tests.models.numpy_layers import batch_norm, check_forward_pass, rectified, scramble
 from tfaudit.models.registry import build_model
 
@@ -37,3 +38,8 @@ def test_widening_and_width_multiply():
         for name in ("conv1", "stage1_block1_conv1", "stage3_block1_conv2")
     ]
     assert widths == [8, 24, 96]
+
+
+def test_a_depth_that_no_wide_network_has_is_refused():
+    message = "depth: got 20, expected 6 n . 4"
+    assert_refused(message, build_model, "wide_resnet", (32, 32, 3), 10, depth=20)

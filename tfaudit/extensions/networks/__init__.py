@@ -1,0 +1,1 @@
+"""Networks of the papers whose studies are recipes: ResNets for ImageNet, a wide ResNet, AlexNet and VGG."""
