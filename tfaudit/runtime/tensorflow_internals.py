@@ -14,7 +14,6 @@ def quantize_calibrated(
     content: bytes,
     float_operators: Iterable[str],
     *,
-    verified: bool,
     per_channel: bool = True,
     io: str = "float32",
 ) -> bytes:
@@ -26,7 +25,6 @@ def quantize_calibrated(
     Args:
         content: the bytes of a float flatbuffer with the ranges of its activations.
         float_operators: names of operators that stay in float.
-        verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
         per_channel: whether each channel of a kernel has a scale of its own.
         io: type of inputs and outputs.
 
@@ -48,7 +46,6 @@ def quantize_calibrated(
             content,
             disable_per_channel=not per_channel,
             denylisted_nodes=list(float_operators),
-            enable_numeric_verify=verified,
             input_data_type=getattr(tf, io),
             output_data_type=getattr(tf, io),
         )

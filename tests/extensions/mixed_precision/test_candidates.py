@@ -68,7 +68,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     parts = parts_of(data[0])
     sample = representative_part(parts.selection, SENSITIVITY_EXAMPLES, 0)
     settings = {"representative": parts.calibration.held, "percentile": 99.999}
-    ranked = quantization_sensitivity(net, (sample.held, sample.labels), rmse=False, **settings)
+    ranked = quantization_sensitivity(net, (sample.held, sample.labels), **settings)
     first = ranked.frame()["layer"][0]
     made = flatbuffer_path(tmp_path / "out", FLOAT_KEY)
     assert made.read_bytes() == quantize(net, "int8", float_layers=[first], **settings)

@@ -217,7 +217,6 @@ class Calibrated:
         self,
         float_operators: Iterable[str] = (),
         *,
-        verified: bool = False,
         per_channel: bool = True,
         io: str = FLOAT,
     ) -> bytes:
@@ -225,10 +224,9 @@ class Calibrated:
 
         Args:
             float_operators: names of operators that stay in float.
-            verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
             per_channel: whether each channel of a kernel has a scale of its own.
             io: type of inputs and outputs.
         """
         return quantize_calibrated(
-            bytes(self._content), float_operators, verified=verified, per_channel=per_channel, io=io
+            bytes(self._content), float_operators, per_channel=per_channel, io=io
         )

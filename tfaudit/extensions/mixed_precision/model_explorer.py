@@ -48,6 +48,6 @@ def explorer_files(model: keras.Model, data: Any, representative: Any) -> dict[s
     from tfaudit.compress.litert.quantize import quantize
     from tfaudit.extensions.mixed_precision.sensitivity import quantization_sensitivity
 
-    sensitivity = quantization_sensitivity(model, data, representative=representative, rmse=False)
+    sensitivity = quantization_sensitivity(model, data, representative=representative)
     content = quantize(model, "int8", representative=representative)
     return {"int8.tflite": content, "flips.json": node_data(sensitivity).encode()}

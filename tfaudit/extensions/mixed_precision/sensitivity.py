@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
     from tfaudit.charts.style import Drawing
     from tfaudit.compress.litert.conversions import Conversions
-    from tfaudit.compress.litert.tensorflow_lite import Calibrated
-    from tfaudit.compress.model_inputs import Inputs
 
 MODES = ("all_but_one", "only_one")
 COMPARED = (
@@ -44,8 +41,6 @@ COMPARED = (
     "worst_change_pp",
 )
 """Figures of `PairComparison.summary` in a row."""
-DEBUGGED = 10
-"""Number of examples on which the debugger measures the error of each layer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,15 +73,13 @@ class QuantizationSensitivity(Result):
         `change_high_pp`, `worst_class` and its `worst_change_pp`; `class_divergence`, the mean divergence of the
         probabilities in the class that moves most, nats [KL]; `avoided`, the negative flips of the file without float
         layers minus those of this file, with McNemar's p-value `avoided_p` and its Holm correction `avoided_p_holm`
-        (NaN for "only_one"); `rmse`, the root mean squared error due to the layer's rounding, in quantization steps of
-        its output (NaN if not measured).
+        (NaN for "only_one").
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures of plain int8, the most sensitive layer, and the layer with the largest `rmse`."""
+        """Return the figures of plain int8, and the most sensitive layer."""
         first = self.table.iloc[0]
-        rmse = self.table.set_index("layer")["rmse"]
         overall = self.plain.overall
         return {
             "mode": self.mode,
@@ -97,7 +90,6 @@ class QuantizationSensitivity(Result):
             "int8_bytes": self.size,
             "first_layer": first["layer"],
             "first_negative_flips": int(first["negative_flips"]),
-            "largest_rmse": str(rmse.idxmax()) if rmse.notna().any() else None,
             "seconds": self.seconds,
         }
 
@@ -117,7 +109,6 @@ def quantization_sensitivity(
     kind: str = "int8",
     mode: str = "all_but_one",
     percentile: float = 100.0,
-    rmse: bool = True,
     batch_size: int = 256,
     progress: bool | None = None,
     output: str | None = None,
@@ -126,9 +117,8 @@ def quantization_sensitivity(
 
     The model is converted and calibrated once. For every layer, it is quantized with only that layer in float, or only
     that layer in int8, and its predictions are compared with those of the float model. Each layer takes about as long
-    as predicting the examples with the int8 file; `layers` limits which are measured. The rounding errors of layers, as
-    `tf.lite.experimental.QuantizationDebugger` measures them, are reported too. They need no labels, but may rank
-    layers differently from predictions. With few examples, numbers of flips are unreliable too: see `avoided_p`.
+    as predicting the examples with the int8 file; `layers` limits which are measured. With few examples, numbers of
+    flips are unreliable: see `avoided_p`.
 
     Args:
         model: a built Keras 3 model.
@@ -138,7 +128,6 @@ def quantization_sensitivity(
         kind: "int8", or "int4" with the other type int8 where int8 has float.
         mode: "all_but_one" (what keeping one layer float saves) or "only_one" (what one layer in int8 costs).
         percentile: percentile at which the ranges of all files end, as for `quantize`; 100 clips no values.
-        rmse: whether to measure the rounding errors too, on the first 10 representative examples.
         batch_size: examples per step.
         progress: whether to show a bar with the time left; by default only in a terminal.
         output: name of the output to use if the model has several.
@@ -175,10 +164,9 @@ def quantization_sensitivity(
         kind=kind,
         percentile=percentile,
     )
-    errors = layered.rounding_errors() if rmse and kind == "int8" else {}
     show = sys.stderr.isatty() if progress is None else progress
     rows = [
-        layered.row(name, mode) | {"rmse": errors.get(name, np.nan)}
+        layered.row(name, mode)
         for name in rich.progress.track(list(measured), "layers", disable=not show)
     ]
     table = pd.DataFrame(rows)
@@ -251,7 +239,7 @@ class LayeredFiles:
         self.plain, self.size = compare(self._before, self._plainly), len(plain)
 
     def row(self, name: str, mode: str = "all_but_one") -> dict[str, Any]:
-        """Return the columns of `QuantizationSensitivity.frame` for a layer, except `rmse` and `avoided_p_holm`."""
+        """Return the columns of `QuantizationSensitivity.frame` for a layer, except `avoided_p_holm`."""
         content = self._file(name, mode)
         after = self._predicted(content)
         pair = compare(self._before, after)
@@ -284,14 +272,6 @@ class LayeredFiles:
         after = self._predicted(self._conversions.file(self._kind, layer_types=types))
         return class_divergence(self._before, after)
 
-    def rounding_errors(self) -> dict[str, float]:
-        """Return the largest rounding error of each layer's operators on the first representative examples."""
-        errors = rounding_errors(self._source, self._conversions.feeds()[:DEBUGGED])
-        largest = {
-            name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()
-        }
-        return {name: max(values) for name, values in largest.items()}
-
     def _file(self, name: str, mode: str) -> bytes:
         """Return the file in which all layers but one, or only one, are quantized; without a name, all of them."""
         if self._kind != "int8":
@@ -301,25 +281,3 @@ class LayeredFiles:
         in_float = own if mode == "all_but_one" else {*self._source.operators.operands} - own
         with captured_output():
             return self._source.quantized(sorted(in_float))
-
-
-def rounding_errors(source: Calibrated, feeds: Sequence[Inputs]) -> dict[str, float]:
-    """Return the debugger's root mean squared errors by operator, in quantization steps of the result."""
-    import tensorflow as tf
-
-    network = source.network()
-    with captured_output():
-        content = source.quantized(verified=True)
-        debugger = tf.lite.experimental.QuantizationDebugger(
-            quant_debug_model_content=content,
-            debug_dataset=lambda: ([*network.arrays(images).values()] for images in feeds),
-        )
-        debugger.run()
-        text = io.StringIO()
-        debugger.layer_statistics_dump(text)
-    table = pd.read_csv(io.StringIO(text.getvalue()))
-    return dict(
-        zip(
-            table["tensor_name"], np.sqrt(table["mean_squared_error"]) / table["scale"], strict=True
-        )
-    )

@@ -29,7 +29,6 @@ def sensitivity_chart(table: pd.DataFrame, plain: float, mode: str) -> Drawing:
         change_low_pp="+.2f",
         change_high_pp="+.2f",
         worst_change_pp="+.1f",
-        rmse=".2f",
     )
     bars = base.mark_bar(height=9, color=LOSS).encode(
         x=alt.X("negative_flips:Q", title="examples right before and wrong after"),
