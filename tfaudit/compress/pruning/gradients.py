@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfaudit.compress.class_scores import class_ids
+from tfaudit.compress.class_ids import class_ids
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.errors import InputError
 

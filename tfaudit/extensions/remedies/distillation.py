@@ -4,11 +4,12 @@ from typing import Any
 
 import keras
 
-from tfaudit.compress.class_scores import class_ids, known_probabilities, log_scores
+from tfaudit.compress.class_ids import class_ids
 from tfaudit.compress.keras_model import check_model, output_names
 from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError, one_line
 from tfaudit.extensions.remedies.augmented_inputs import AugmentedInputs
+from tfaudit.extensions.remedies.class_scores import known_probabilities, log_scores
 from tfaudit.extensions.remedies.remedied_loss import Batch
 from tfaudit.extensions.remedies.remedy import Remedy
 from tfaudit.extensions.remedies.settings import DistillationRemedy
@@ -104,8 +105,8 @@ class Distillation(Remedy):
         if retrace or self._stale:
             copy.set_weights(self._values)
         self._copy, self._stale = copy, False
-        self._probabilities = known_probabilities(self.model, self._from_logits, "from_logits")
-        self._of_teacher = known_probabilities(self._teacher, self._from_logits, "from_logits")
+        self._probabilities = known_probabilities(self.model, self._from_logits)
+        self._of_teacher = known_probabilities(self._teacher, self._from_logits)
         self._augmented = AugmentedInputs(self.model, copy)
         self._augmented.record()
         return retrace

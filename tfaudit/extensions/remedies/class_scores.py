@@ -1,4 +1,4 @@
-"""Conversion of classifiers' scores and targets in their usual forms, as tensors."""
+"""Scores of classifiers in their usual forms, as tensors."""
 
 from typing import Any
 
@@ -32,24 +32,7 @@ def log_scores(outputs: Any, probabilities: bool) -> Any:
     return keras.ops.log(keras.ops.maximum(outputs, keras.config.epsilon()))
 
 
-def class_ids(targets: Any, classes: int) -> Any:
-    """Return the classes `(B,)`, int32, from targets: integers `(B,)` or `(B, 1)`, or one-hot or smoothed `(B, C)`.
-
-    >>> keras.ops.convert_to_numpy(class_ids(keras.ops.array([[0.0, 1.0], [1.0, 0.0]]), 2))
-    array([1, 0], dtype=int32)
-    """
-    targets = keras.ops.convert_to_tensor(targets)
-    if len(targets.shape) == 2 and targets.shape[1] == classes > 1:
-        return keras.ops.argmax(targets, axis=1)
-    if len(targets.shape) == 2 and targets.shape[1] == 1:
-        targets = targets[:, 0]
-    if len(targets.shape) != 1:
-        got = f"targets of shape {tuple(targets.shape)} for {classes} classes"
-        raise InputError("y", got, "classes (N,) or one-hot (N, C)")
-    return keras.ops.cast(targets, "int32")
-
-
-def known_probabilities(model: keras.Model, from_logits: bool | None, argument: str) -> bool:
+def known_probabilities(model: keras.Model, from_logits: bool | None) -> bool:
     """Return whether a model's outputs are probabilities; raise an `InputError` if it is unknown."""
     if from_logits is not None:
         return not from_logits
@@ -59,5 +42,5 @@ def known_probabilities(model: keras.Model, from_logits: bool | None, argument: 
         known = None if logits is None else not logits
     if known is None:
         got = f"{model.name!r}, whose last layer does not show what its scores are"
-        raise InputError(argument, got, "from_logits=True, or False for probabilities")
+        raise InputError("from_logits", got, "from_logits=True, or False for probabilities")
     return known
