@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 
 from tests.builders.refusals import assert_refused
-from tfaudit.stats.least_squares import curvature, line, slope, uncentred_r2
+from tfaudit.stats.least_squares import line, slope, uncentred_r2
 from tfaudit.stats.ratios import normalised_balance
 
 RNG = np.random.default_rng(0)
@@ -94,14 +94,3 @@ def test_no_spread_no_slope(x):
     y = np.ones(len(x))
     assert np.isnan(slope(x, y))
     assert np.isnan(uncentred_r2(x, y))
-
-
-def test_curvature_of_few_or_exact_points():
-    assert np.isnan(curvature([0, 1, 2], [0, 1, 4])).all()
-    assert np.isnan(curvature([0, 0, 1, 1], [0, 1, 2, 3])).all()
-    value, *rest = curvature([0, 1, 2, 3, 4], [0, 2, 8, 18, 32])
-    assert value == pytest.approx(2)
-    assert np.isnan(rest).all()
-    noisy = [0, 2, 9, 18, 32]
-    shifted = curvature([1000, 1001, 1002, 1003, 1004], noisy)
-    assert shifted == pytest.approx(curvature([0, 1, 2, 3, 4], noisy), rel=1e-6)

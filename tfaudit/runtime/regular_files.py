@@ -29,9 +29,9 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def read_regular(path: Path, largest: int = LARGEST) -> bytes:
-    """Return the content of a regular file; any other file, or one of more than `largest` bytes, raises `OSError`."""
+def read_regular(path: Path) -> bytes:
+    """Return the content of a regular file; any other file, or one of more than `LARGEST` bytes, raises `OSError`."""
     with open_regular(path) as file:
-        if (size := os.fstat(file.fileno()).st_size) > largest:
-            raise OSError(errno.EFBIG, f"{size:,} bytes, more than {largest:,}", str(path))
+        if (size := os.fstat(file.fileno()).st_size) > LARGEST:
+            raise OSError(errno.EFBIG, f"{size:,} bytes, more than {LARGEST:,}", str(path))
         return file.read()

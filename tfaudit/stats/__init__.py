@@ -7,7 +7,7 @@ Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_classes`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `SampleSize`: how intervals shrink with the number of images and of members
-Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin)
+Lines         `line`, `slope` and `uncentred_r2` (through the origin)
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
@@ -24,7 +24,7 @@ _MODULES = {
         "tilt",
     ),
     "intervals": ("MeanInterval", "mean_interval"),
-    "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
+    "least_squares": ("Line", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_classes"),
     "multiplicity": ("adjust", "interim_level", "interim_sizes"),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from tfaudit.audits.comparison import Comparison
 from tfaudit.audits.result import Drawing, Result
 from tfaudit.errors import InputError, require_least
+from tfaudit.extensions.trends.curvature import curvature
 from tfaudit.predictions import Predictions
 from tfaudit.stats.group_codes import MISSING, column_name, group_codes
 from tfaudit.stats.intervals import mean_interval
-from tfaudit.stats.least_squares import curvature, line
+from tfaudit.stats.least_squares import line
 
 MEASURES = ("before", "after", "change")
 FULL = "full"
