@@ -14,9 +14,9 @@ from tfaudit.app.drill_down import ALL, show_corruption, show_images
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import page_of
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.prediction_charts import class_recall_chart, confusion_chart
 from tfaudit.audits.classes.chart import named_classes, ranked_classes
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
-from tfaudit.audits.prediction_counts.chart import class_recall_chart, confusion_chart
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 WRONG_PREDICTIONS = 8  # in the chart at most

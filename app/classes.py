@@ -19,16 +19,16 @@ from tfaudit.app.controls import (
 )
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
-from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
-from tfaudit.audits.classes.classes import ClassImpact, worst_class
-from tfaudit.audits.classes.declaration import CLASSES
-from tfaudit.audits.classes.selection_chart import (
+from tfaudit.app.selection_chart import (
     CLASS,
     RANGE,
     class_choice_chart,
     range_choice_chart,
 )
+from tfaudit.app.url_state import choose, choose_from, set_choices, single_choice, url_choice
+from tfaudit.audits.classes.chart import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
+from tfaudit.audits.classes.classes import ClassImpact, worst_class
+from tfaudit.audits.classes.declaration import CLASSES
 from tfaudit.errors import InputError, listed
 
 CORRECTIONS = {"Holm": "holm", "Benjamini-Hochberg": "bh", "uncorrected": "none"}

@@ -20,13 +20,13 @@ from tfaudit.app.controls import (
 )
 from tfaudit.app.display import show_alert, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
+from tfaudit.app.flips_chart import KINDS, flips_chart
 from tfaudit.app.image_panel import open_image, page_of
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import other_studies
 from tfaudit.app.url_state import choose_from, set_choices, single_choice
 from tfaudit.audits.flips.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audits.model_pair.declaration import MODEL_PAIR
-from tfaudit.audits.model_pair.flips_chart import KINDS, flips_chart
 from tfaudit.audits.model_pair.model_pair import PairComparison, compare
 from tfaudit.audits.ties import count_text
 from tfaudit.charts.style import distinct_names

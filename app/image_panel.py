@@ -13,8 +13,8 @@ from tfaudit.app.controls import shown_variant, variant_labels
 from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.prediction_charts import votes_chart
 from tfaudit.app.url_state import choose, number_reader, option_reader, set_choices, url_choice
-from tfaudit.audits.prediction_counts.chart import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
 

@@ -11,18 +11,18 @@ from tests.builders.drawings import assert_fits
 from tests.builders.extension_contracts import contributed
 from tests.builders.populations import population
 from tests.builders.results import RESULTS, result_of
-from tfaudit.audits.classes.chart import ranked_classes
-from tfaudit.audits.classes.classes import class_impact
-from tfaudit.audits.classes.selection_chart import class_choice_chart, range_choice_chart
-from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
-from tfaudit.audits.groups.groups import groups
-from tfaudit.audits.model_pair.flips_chart import flips_chart
-from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.prediction_counts.chart import (
+from tfaudit.app.flips_chart import flips_chart
+from tfaudit.app.prediction_charts import (
     class_recall_chart,
     confusion_chart,
     votes_chart,
 )
+from tfaudit.app.selection_chart import class_choice_chart, range_choice_chart
+from tfaudit.audits.classes.chart import ranked_classes
+from tfaudit.audits.classes.classes import class_impact
+from tfaudit.audits.exemplars.chart import difficulty_bars, pie_count_chart
+from tfaudit.audits.groups.groups import groups
+from tfaudit.audits.model_pair.model_pair import compare
 from tfaudit.audits.result import Result
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart

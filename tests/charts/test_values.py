@@ -10,15 +10,15 @@ import pytest
 from tests.builders.drawings import rows_of, texts
 from tests.builders.populations import population
 from tests.builders.results import result_of
+from tfaudit.app.flips_chart import MOST, flips_chart
+from tfaudit.app.prediction_charts import class_recall_chart, votes_chart
 from tfaudit.audits.attributes.attributes import attributes
 from tfaudit.audits.chance.chart import BINS
 from tfaudit.audits.classes.chart import class_impact_chart
 from tfaudit.audits.classes.classes import class_impact
 from tfaudit.audits.groups.groups import groups
 from tfaudit.audits.groups.order import largest_losses_first
-from tfaudit.audits.model_pair.flips_chart import MOST, flips_chart
 from tfaudit.audits.model_pair.model_pair import compare
-from tfaudit.audits.prediction_counts.chart import class_recall_chart, votes_chart
 from tfaudit.audits.robustness.chart import relative_change_chart, severity_chart
 from tfaudit.audits.robustness.class_chart import class_corruption_chart
 from tfaudit.audits.robustness.robustness import robustness
