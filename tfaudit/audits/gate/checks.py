@@ -53,6 +53,12 @@ class Check:
     reason: str
     sentence: str
 
+    def decided_by(self, design: SampleSize | None) -> Check:
+        """Return the check with the numbers of a design that would decide; the same without one."""
+        if design is None:
+            return self
+        return dataclasses.replace(self, images=design.images, members=design.members)
+
     @property
     def is_of_recall(self) -> bool:
         """Whether the check is about the recall of classes."""
@@ -267,38 +273,19 @@ class Checks:
             remedy = "`--outcome COLUMN` names the column that holds them."
             return _unknown("mean_error_increase", limit, reason, remedy)
         losses = measured.overall
-        outcome = str(_outcomes(losses, limit)[0])
         increase, low, high = (float(ends[0]) for ends in (losses.loss, losses.low, losses.high))
         moves = f"{'increases' if increase >= 0 else 'decreases'} by {abs(increase):.3g}"
         ends = f"{low:z.3g} to {high:z.3g}"
         before, after = (f"{mean[0]:.4g}" for mean in (losses.before, losses.after))
-        sentence = (
-            f"The mean error {moves}, from {before} to {after} ({self._level} interval {ends})"
+        check = _check(
+            "mean_error_increase",
+            limit,
+            Estimate(increase, low, high),
+            str(_outcomes(losses, limit)[0]),
+            f"The mean error {moves}, from {before} to {after} ({self._level} interval {ends})",
+            f"The mean error {moves} ({ends}), limit {limit:g}",
         )
-        reason = f"The mean error {moves} ({ends}), limit {limit:g}"
-        design = None
-        if outcome == CANNOT_JUDGE:
-            design = measured.decides(losses, 0, limit)
-            remedy = self._remedy(design, int(losses.examples[0]), "increase")
-            if high < limit:
-                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of examples or more"
-            reason = f"{reason}; {remedy}"
-            sentence = f"{sentence}: {self._data(losses, 0)} do not decide on the limit of {limit:g}; {remedy}"
-        else:
-            side = "above" if outcome == FAIL else "below"
-            sentence = f"{sentence}: {side} the limit of {limit:g}"
-        return Check(
-            name="mean_error_increase",
-            limit=limit,
-            value=increase,
-            low=low,
-            high=high,
-            images=design.images if design else 0,
-            members=design.members if design else 0,
-            outcome=outcome,
-            reason=f"{reason}.",
-            sentence=f"{sentence}.",
-        )
+        return self._completed(check, losses, 0, "increase")
 
     def class_frame(self) -> pd.DataFrame:
         """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
@@ -433,41 +420,44 @@ class Checks:
         if loser != short:  # the name of a class keeps its case
             loser = f"{loser[0].upper()}{loser[1:]}"
         reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
-        design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
+        check = _check(name, limit, Estimate(loss, low, high), outcome, change, reason)
+        check = dataclasses.replace(check, subject=short)
         if not losses.examples[row]:
-            reason = sentence = f"The {subject} is unknown: no test examples."
-        elif np.isnan(high):
+            unknown = f"The {subject} is unknown: no test examples."
+            return dataclasses.replace(check, reason=unknown, sentence=unknown)
+        if np.isnan(high):
             before, after = self.measurements.members
             sizes = f"{before} against {after} members"
-            reason = f"{loser}: no interval with {sizes}, limit {limit:g}."
-            sentence = f"The {subject} {moves} points; there is no interval with {sizes}."
-        elif outcome == CANNOT_JUDGE:
-            of_class = f" of {in_words}" if short else ""
-            remedy = self._remedy(design, int(losses.examples[row]), of_class=of_class)
-            if high < limit:
-                remedy = f"a pass needs {LEAST_CLUSTERS} clusters of examples or more"
-            if low > limit:  # by its own interval alone
-                for_all = _judged_alone(name, len(losses.names) - 1)
-                reason = f"{reason}{for_all}"
-                change = f"{change[:-1]}{for_all})"
-            reason += f"; {remedy}."
-            sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
-        else:
-            reason = f"{reason}."
-            side = "above" if outcome == FAIL else "below"
-            sentence = f"{change}: {side} the limit of {limit:g}."
-        return Check(
-            name=name,
-            subject=short,
-            limit=limit,
-            value=loss,
-            low=low,
-            high=high,
-            images=design.images if design else 0,
-            members=design.members if design else 0,
-            outcome=outcome,
-            reason=reason,
-            sentence=sentence,
+            return dataclasses.replace(
+                check,
+                reason=f"{loser}: no interval with {sizes}, limit {limit:g}.",
+                sentence=f"The {subject} {moves} points; there is no interval with {sizes}.",
+            )
+        if outcome == CANNOT_JUDGE and low > limit:  # by its own interval alone
+            for_all = _judged_alone(name, len(losses.names) - 1)
+            check = dataclasses.replace(
+                check, reason=f"{reason}{for_all}", sentence=f"{change[:-1]}{for_all})"
+            )
+        return self._completed(check, losses, row, of_class=f" of {in_words}" if short else "")
+
+    def _completed(
+        self, check: Check, losses: Losses, row: int, quantity: str = "loss", of_class: str = ""
+    ) -> Check:
+        """Return a check whose reason and sentence end with the side of the limit, or with what would decide."""
+        limit = f"the limit of {check.limit:g}"
+        if check.outcome != CANNOT_JUDGE:
+            side = "above" if check.outcome == FAIL else "below"
+            sentence = f"{check.sentence}: {side} {limit}."
+            return dataclasses.replace(check, reason=f"{check.reason}.", sentence=sentence)
+        design = self.measurements.decides(losses, row, check.limit)
+        remedy = self._remedy(design, int(losses.examples[row]), quantity, of_class)
+        if check.high < check.limit:
+            remedy = f"a pass needs {LEAST_CLUSTERS} clusters of examples or more"
+        data = f"{self._data(losses, row)} do not decide on {limit}"
+        return dataclasses.replace(
+            check.decided_by(design),
+            reason=f"{check.reason}; {remedy}.",
+            sentence=f"{check.sentence}: {data}; {remedy}.",
         )
 
     def _data(self, losses: Losses, row: int) -> str:
@@ -508,12 +498,8 @@ class Checks:
             return check
         design = self.measurements.decides_rate(share, limit)
         remedy = self._remedy(design, int(self.measurements.overall.examples[0]), "rate")
-        return dataclasses.replace(
-            check,
-            images=design.images if design else 0,
-            members=design.members if design else 0,
-            sentence=f"{sentence} {remedy[0].upper()}{remedy[1:]}.",
-        )
+        sentence = f"{sentence} {remedy[0].upper()}{remedy[1:]}."
+        return dataclasses.replace(check.decided_by(design), sentence=sentence)
 
     def _known_sizes(self, name: str) -> tuple[float, float]:
         if self.sizes is None or min(self.sizes) <= 0:
@@ -527,14 +513,7 @@ class Checks:
 
 def _unknown(name: str, limit: float, reason: str, remedy: str) -> Check:
     """Return a check of what was not measured."""
-    return Check(
-        name=name,
-        limit=limit,
-        value=np.nan,
-        outcome=CANNOT_JUDGE,
-        reason=reason,
-        sentence=f"{reason} {remedy}",
-    )
+    return _check(name, limit, Estimate(), CANNOT_JUDGE, f"{reason} {remedy}", reason)
 
 
 def _without_scores(name: str, title: str, limit: float) -> Check:
@@ -614,7 +593,10 @@ def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
     return _check(name, limit, Estimate(value), FAIL if value > limit else PASS, sentence)
 
 
-def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: str) -> Check:
+def _check(
+    name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = ""
+) -> Check:
+    """Return the check of an estimate; by default the reason is the value beside the limit."""
     quantity = QUANTITIES[name]
     title = quantity.title[0].upper() + quantity.title[1:]
     return Check(
@@ -624,6 +606,6 @@ def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: 
         low=estimate.low,
         high=estimate.high,
         outcome=outcome,
-        reason=f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}.",
+        reason=reason or f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}.",
         sentence=sentence,
     )
