@@ -3,7 +3,7 @@
     pip install "tfaudit[keras,quantizer]" nncf openvino model-compression-toolkit torch torchvision torch-optim==0.0.3
     pip download --no-deps -d ~/tensorflow_datasets torch-optim==0.0.3
     python benchmarks/compress_peers.py [--images 6000] [--drop 1] [--tools tfaudit nncf mct] [--out DIR]
-    python benchmarks/compress_peers.py --seeds 50 --images 500 --drop 1 --tools tfaudit nncf
+    python benchmarks/compress_peers.py --seeds 50 --images 3000 --tools tfaudit nncf
 
 The model is CIFAR-10's ResNet-56 with its published weights. No tool sees two thirds of the images, the held-out part,
 except that tfaudit judges plain files on all images. All calibrate with the same images of the other third.
@@ -19,8 +19,8 @@ The gate judges the predictions of each result on the held-out part against thos
 limit on accuracy alone, then also by 5 points for every class. Everything runs on one core; seconds are processor time
 of the tool alone, from the model to its result.
 
-With `--seeds` a MobileNetV3 of half the channels, trained for `--epochs`, is compressed again and again, each time with
-other random test images. All test images that a tool did not get tell whether its result truly keeps to the limit. A
+With `--seeds` the convolutional network of `compress_verdicts.py` is compressed again and again, each time with other
+random test images. All test images that a tool did not get tell whether its result truly keeps to the limit. A
 tool passes if it says that its result does: NNCF by its measured loss, tfaudit by its verdict.
 """
 
@@ -256,30 +256,14 @@ def once(options: argparse.Namespace, folder: Path) -> None:
         print(line(name, reached, parts.held_out, before, options.drop), flush=True)
 
 
-def trained(epochs: int, path: Path) -> Path:
-    """Train a MobileNetV3 on CIFAR-10 unless its file is there, and return the file."""
-    if path.exists():
-        return path
-    train = tfaudit.load_dataset("cifar10", "train")
-    keras.utils.set_random_seed(SEED)
-    model = keras.applications.MobileNetV3Small(
-        (32, 32, 3), alpha=0.5, weights=None, classes=10, classifier_activation=None
-    )
-    images = train.images.astype(np.float32)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(2e-3), loss)
-    model.fit(images, train.labels, batch_size=128, epochs=epochs, verbose=2)
-    tfaudit.recalibrate_batch_norm(model, images)  # its momentum expects long training
-    model.optimizer, model.compiled = None, False  # the file needs none
-    model.save(path)
-    return path
-
-
 def repeated(options: argparse.Namespace, folder: Path) -> None:
     """Print how often each tool passes with random images, and how often a pass loses more than the limit."""
-    path = trained(options.epochs, folder / "float.keras")
-    test = tfaudit.load_dataset("cifar10", "test")
-    model = keras.models.load_model(path)
+    from benchmarks.compress_verdicts import NETWORKS, TRAINED, network
+
+    train, test = (tfaudit.load_dataset("cifar10", split) for split in ("train", "test"))
+    architecture, epochs, *_ = NETWORKS["cifar10"]
+    model, path = network(architecture, train.take(TRAINED), epochs), folder / "float.keras"
+    model.save(path)
     before = model.predict(test.images.astype(np.float32), verbose=0)
     right = before.argmax(1) == test.labels
     print(f"{100 * right.mean():.2f} % right before", flush=True)
@@ -315,7 +299,6 @@ def main() -> None:
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--out", type=Path, help="folder of the files; kept if given")
     parser.add_argument("--seeds", type=int, help="number of draws of the images")
-    parser.add_argument("--epochs", type=int, default=8)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or Path(temporary)
