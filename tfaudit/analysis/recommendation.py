@@ -186,9 +186,9 @@ def _next_command(
     most_images = study_audit.measurements(key).classes.examples.max()
     model = _file(study_audit, BASELINE, data.members[BASELINE][0])
     searched = dataclasses.replace(limits, **dict.fromkeys(MORE_THAN_PREDICTIONS))
-    plannable = {*PUBLIC_NAMES.get("audits.PLANNED", ())}
-    if not data.group_columns:
-        plannable -= {"group_drop_pp"}
+    plannable = PUBLIC_NAMES.get("audits.plannable", lambda limits: [])
+    judged = limits.for_classes(data.baseline.num_classes)
+    can_plan = data.group_columns or binding.name != "group_drop_pp"
     if binding.name == MISSING:
         further.append(f"--allow-missing {binding.value:.0f}")
     elif verdict.outcome == FAIL:
@@ -196,6 +196,6 @@ def _next_command(
             dataset = shlex.quote(str(data.study.dataset))
             command = f"tfaudit compress {shlex.quote(str(model))} --data {dataset}"
             limits = searched
-    elif not ship and binding.name in plannable and most_images > 1:
+    elif not ship and can_plan and binding.name in plannable(judged) and most_images > 1:
         command = f"tfaudit plan {directory} --variant {name}"
     return " ".join([command, *limits.as_flags(), *further])

@@ -94,7 +94,6 @@ def plan(
     Example: tfaudit plan --paired --flips .03
     """
     from tfaudit.audits.comparison import Comparison
-    from tfaudit.extensions.planning.lossless_model import PLANNED
     from tfaudit.extensions.planning.planning import (
         IMAGES,
         MEMBERS,
@@ -102,6 +101,7 @@ def plan(
         guessed_spread,
         pilot_spread,
         plan_gate,
+        plannable,
     )
     from tfaudit.extensions.planning.planning import plan as plan_study
 
@@ -145,7 +145,7 @@ def plan(
     kind = "paired" if spread.paired else "independent"
     settings: dict[str, Any] = {"members": shown, "images": sizes, "alpha": alpha}
     of_classes = dataclasses.replace(limits, group_drop_pp=None, group_drops=None)
-    if {*of_classes.as_dict()} & {*PLANNED} or limits.group_drop_pp is None:
+    if plannable(of_classes) or limits.group_drop_pp is None:
         _show_plan(plan_gate(source, of_classes, **settings), "class", f"{kind} members, {origin}")
     for noun, limit, codes in _plans_of_groups(limits, named):
         planned = plan_gate(of_groups, limit, groups=codes, **settings)

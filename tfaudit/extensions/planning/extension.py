@@ -7,19 +7,17 @@ _HOME = "tfaudit.extensions.planning"
 EXTENSION = Extension(
     name="planning",
     names={
-        "audits.PLANNED": f"{_HOME}.lossless_model:PLANNED",
-        **{
-            f"audits.{name}": f"{_HOME}.planning:{name}"
-            for name in (
-                "plan",
-                "plan_gate",
-                "pilot_spread",
-                "guessed_spread",
-                "guessed_model",
-                "Plan",
-                "GatePlan",
-            )
-        },
+        f"audits.{name}": f"{_HOME}.planning:{name}"
+        for name in (
+            "plan",
+            "plan_gate",
+            "plannable",
+            "pilot_spread",
+            "guessed_spread",
+            "guessed_model",
+            "Plan",
+            "GatePlan",
+        )
     },
     commands={"plan": f"{_HOME}.command:plan"},
 )

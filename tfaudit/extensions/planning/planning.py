@@ -137,9 +137,18 @@ def _check(members: Sequence[int], images: Sequence[int], alpha: float) -> None:
         require(fitting, name, list(counts), f"one or more numbers of {least} or more")
 
 
+def plannable(limits: Limits) -> list[str]:
+    """Return the names of the limits that `plan_gate` simulates.
+
+    >>> plannable(Limits(worst_class_drop_pp=5, flips=0.1))
+    ['worst_class_drop_pp']
+    """
+    return [name for name in limits.as_dict() if name in PLANNED]
+
+
 def _check_limits(limits: Limits) -> None:
     """Raise an `InputError` unless there is a limit that a plan simulates, and one on groups is alone."""
-    planned = {*limits.as_dict()} & {*PLANNED}
+    planned = plannable(limits)
     if not planned:
         raise InputError("limits", limits.in_words(), f"one of {', '.join(PLANNED)}")
     if limits.group_drop_pp is not None and len(planned) > 1:

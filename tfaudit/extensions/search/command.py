@@ -208,10 +208,10 @@ def _show(found: SmallestFile, directory: Path, *, trained: bool) -> None:
         from tfaudit.audits.gate.checks import CANNOT_JUDGE
         from tfaudit.extensions.search.candidate_store import flatbuffer_path
 
-        planned = {*PUBLIC_NAMES.get("audits.PLANNED", ())}
+        plannable = PUBLIC_NAMES.get("audits.plannable", lambda limits: [])
         closest = flatbuffer_path(directory, found.chosen)
         out.tell(f"No candidate passes; the closest is {closest}.")
-        if found.outcome == CANNOT_JUDGE and found.limits.as_dict().keys() & planned:
+        if found.outcome == CANNOT_JUDGE and plannable(found.limits):
             out.tell(f"next, for how many images decide: {_plan(found, directory)}")
         elif found.outcome != CANNOT_JUDGE and not trained:
             out.tell(f"next, with pruned candidates: {_with_training(directory)}")
