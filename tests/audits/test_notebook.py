@@ -11,7 +11,7 @@ from tfaudit.audits.classes.classes import class_impact
 
 
 def test_every_result_has_a_table_for_notebooks():
-    rooms = ("tfaudit.audits.", "tfaudit.compress.", "tfaudit.analysis.")
+    rooms = tuple(f"tfaudit.{room}." for room in ("audits", "compress", "analysis", "extensions"))
     modules = [
         m.name
         for m in pkgutil.walk_packages(tfaudit.__path__, "tfaudit.")

@@ -109,8 +109,6 @@ def test_calibration_and_rounding_feed_each_input_its_own_values(reverse):
     for index, source in own.network().sources():
         expected = np.percentile(values[("large" in source.name) != reverse], [1, 99])
         assert_allclose(np.ravel(ranges[index]), expected, atol=0.01 * max(expected))
-    sensitivity = pytest.importorskip("tfaudit.extensions.mixed_precision.sensitivity")
-    assert max(sensitivity.rounding_errors(own, feeds[:8]).values()) < 1
     expected = np.asarray(model(values))
     found = Flatbuffer(quantize(model, "int4", representative=data))(data)
     assert np.abs(found - expected).mean() < 0.1 * np.abs(expected).mean()

@@ -31,16 +31,14 @@ def calibrated():
 
 
 def test_a_calibrated_file_is_quantized_without_calibrating_again(calibrated):
-    interpreter = Interpreter(model_content=quantize_calibrated(calibrated, (), verified=False))
+    interpreter = Interpreter(model_content=quantize_calibrated(calibrated, ()))
     assert np.int8 in {tensor["dtype"] for tensor in interpreter.get_tensor_details()}
     assert not hasattr(tf.lite.TFLiteConverter, "calibrate_only")
 
 
 def test_a_version_without_it_is_one_line(calibrated, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow.lite.python.convert", None)
-    assert_refused(
-        "^tensorflow: got version 2", quantize_calibrated, calibrated, (), verified=False
-    )
+    assert_refused("^tensorflow: got version 2", quantize_calibrated, calibrated, ())
 
 
 def test_the_graph_of_an_inner_function():
