@@ -35,6 +35,9 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.menu import PAGES
 from tfaudit.store.store import open_store
 
+HEADLESS = shutil.which("chromium-headless-shell", path="/usr/lib/chromium")
+"""Chromium without a window."""
+
 DONE = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
@@ -166,7 +169,7 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
             (
                 "kind of change",
                 [
-                    choose(page, "Images", name)
+                    choose(page, "Examples", name)
                     for name in ("newly wrong", "newly correct", "changed")
                 ],
             ),
@@ -202,7 +205,7 @@ def main() -> None:
         directory = options.store or Path(temporary)
         make_store(directory, options.members, options.images, options.classes)
         chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            executable_path=shutil.which("chromium") or HEADLESS, args=["--no-sandbox"]
         )
 
         def new_page() -> Page:
