@@ -236,7 +236,7 @@ def test_imagenets_conditions_give_tables_3_and_8(tmp_path):
 
 ONE_OF_EACH_KIND = ("mnist_lenet5_recall", "tweets_transformer")
 ONE_OF_EACH_KIND += ("insurance_table", "imagenet_resnet50_pretrained")
-"""Of TensorFlow Datasets, texts, a table, a model file with photographs; `tests/test_cli.py` runs digits."""
+"""Recipes of a TensorFlow data set, texts, a table, and a model file; `tests/test_cli.py` runs the digits."""
 
 
 @pytest.mark.slow

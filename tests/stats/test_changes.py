@@ -61,7 +61,7 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_the_logarithm_of_a_ratio_is_that_of_a_bootstrap(paired, rng):
-    """Of errors, which are rare: numerator and denominator are drawn together, neither is known."""
+    """The ratio is one of errors, which are rare; the bootstrap draws its numerator and denominator together."""
     before, after = (1.0 - side for side in heterogeneous_study(rng, 20, 600, paired=paired))
     everywhere = np.zeros(600, int)
     found = log_ratio(before, after, everywhere, 1, paired=paired)

@@ -113,9 +113,9 @@ class Change:
     def rate_interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval of rates in [0, 1] of events that may be rare, `(G,)` each.
 
-        The ends are quantiles of gamma distributions: of the rate, and of the rate if one more of the images, or of
-        their clusters, showed the event in every model [FF]. They are taken where a normal distribution has the tail of
-        `interval`. At equal distance from a rate of a few images both ends would be too low.
+        The lower end is a quantile of the gamma distribution of the rate. The upper end is one of the rate that would
+        follow if one more image, or cluster, showed the event in every model [FF]. Both have the tail of `interval`. At
+        equal distance from a rate of a few images both ends would be too low.
 
         Example:
             >>> from tfaudit.stats.changes import mean_change

@@ -31,8 +31,8 @@ def group_changes(
     all agree prove little, and no number of members makes up for that.
 
     Args:
-        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]. `Rows` of
-            such values are made twice, with clusters three times.
+        before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1]. Each
+            row of `Rows` is computed once, with clusters twice.
         after: `(K1, N)` the same for the compressed population; K1 = K0 if paired.
         groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
         count: G, the number of groups.

@@ -92,8 +92,8 @@ def _cluster_freedom(leverage: np.ndarray, groups: np.ndarray, count: int) -> np
 
     Degrees of freedom for independent images are those of as many equal clusters: with them, intervals over 30 or 50
     clusters of unequal sizes lie below the loss over 1.1 in 1.5 to 10.2 % of studies, with these in 1.2 to 6.5 %
-    (`python -m benchmarks.verdicts few_clusters --studies 400 --seed 40000`). Those of the jackknife over clusters are
-    wider by another 3 to 12 %.
+    (`python -m benchmarks.verdicts few_clusters --studies 400 --seed 40000`). The jackknife over clusters
+    gives intervals that are another 3 to 12 % wider.
 
     Args:
         leverage: `(M,)` share of the images of a group that each cluster holds.
@@ -107,7 +107,7 @@ def _cluster_freedom(leverage: np.ndarray, groups: np.ndarray, count: int) -> np
     scale = np.nan_to_num(ratio(1.0, 1 - leverage))
     variance = np.square(leverage)
     whole = total(variance)
-    # subtracted from D: of the elements of its square, the diagonal is replaced by that of the covariance
+    # The part of the covariance's diagonal that is subtracted from D; `squares` takes its diagonal from the covariance.
     part = 2 * leverage * variance - np.square(leverage) * whole[groups]
     own = scale * (variance - part)
     first, second, third = (total(scale * leverage**power) for power in (2, 3, 4))

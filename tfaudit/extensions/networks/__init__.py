@@ -1,1 +1,1 @@
-"""Networks of the papers whose studies are recipes: ResNets for ImageNet, a wide ResNet, AlexNet and VGG."""
+"""Networks that recipes of single papers train: ResNets for ImageNet, a wide ResNet, AlexNet and VGG."""

@@ -1,4 +1,4 @@
-"""Declares networks of the papers whose studies are recipes."""
+"""Declares networks that recipes of single papers train."""
 
 from tfaudit.extensions import Extension
 
